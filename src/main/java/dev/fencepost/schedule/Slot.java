@@ -1,0 +1,37 @@
+package dev.fencepost.schedule;
+
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+
+/**
+ * What a tick is for: an instant of the job's calendar, or a person's order.
+ *
+ * @param key what tells it apart within its job: the instant in ISO-8601 ({@code 2026-03-29T01:00:00Z}), or {@code manual:…}; together
+ *     with the job it is the idempotency key {@code job@key}
+ * @param at when it is due, UTC; for a manual tick the instant of the order
+ */
+public record Slot(String key, Instant at) {
+
+    private static final String MANUAL = "manual:";
+
+    /** The calendar's slot at this instant, cut to whole seconds. */
+    public static Slot at(Instant instant) {
+        Instant whole = instant.truncatedTo(ChronoUnit.SECONDS);
+        return new Slot(whole.toString(), whole);
+    }
+
+    /** A person's order; it eats no slot (semantics 3.1). The suffix tells apart orders within one second. */
+    public static Slot manual(Instant instant, String suffix) {
+        Instant whole = instant.truncatedTo(ChronoUnit.SECONDS);
+        return new Slot(MANUAL + whole + "/" + suffix, whole);
+    }
+
+    public boolean isManual() {
+        return key.startsWith(MANUAL);
+    }
+
+    /** {@code job@key}: the same for every attempt at this slot, live, caught up or tried again. */
+    public String idempotencyKey(String job) {
+        return job + "@" + key;
+    }
+}

@@ -18,7 +18,8 @@ public interface ChildProcess {
      *
      * @return how it ended, or null when it still runs after the limit (boot clock)
      */
-    @Nullable Exit await(Duration limit) throws InterruptedException;
+    @Nullable
+    Exit await(Duration limit) throws InterruptedException;
 
     /**
      * SIGTERM to the whole tree, and SIGKILL to what is left of it after the grace. Returns at once; the killing goes on by itself, on

@@ -12,10 +12,12 @@ import org.jspecify.annotations.Nullable;
 public sealed interface Schedule permits Every, Cron {
 
     /** The first slot strictly after the given instant, or null when the schedule has ended (a Quartz year field). */
-    @Nullable Instant next(Instant after);
+    @Nullable
+    Instant next(Instant after);
 
     /** The last slot at or before the given instant, or null when there is none. */
-    @Nullable Instant latest(Instant atOrBefore);
+    @Nullable
+    Instant latest(Instant atOrBefore);
 
     /**
      * How many slots lie in {@code (after, until]}. Its cost does not grow with that number: ten years of minutes are counted in

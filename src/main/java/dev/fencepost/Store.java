@@ -1,0 +1,21 @@
+package dev.fencepost;
+
+import dev.fencepost.lease.Leases;
+import dev.fencepost.run.History;
+import dev.fencepost.run.Ticks;
+
+/** The store's whole face. The package documentation is its protocol on one page. */
+public interface Store extends Leases, Ticks, History, AutoCloseable {
+
+    /** Brings the schema up to date; must have succeeded once before anything else is called. May be repeated. */
+    void prepare();
+
+    /** Answers iff the store can be written to right now; throws {@link dev.fencepost.lease.StoreException} if not. */
+    void check();
+
+    /** Kind and place of the store, without a password. */
+    String describe();
+
+    @Override
+    void close();
+}

@@ -1,0 +1,39 @@
+package dev.fencepost.edge.jdbc;
+
+import dev.fencepost.lease.StoreException;
+import java.sql.SQLException;
+
+/**
+ * Connections to one database, and transactions on them. Every wait is bounded: for a connection, a lock, a statement, an answer.
+ * Failures come out as {@link StoreException}, whose kind says whether the write may have happened. Safe for use by many threads.
+ */
+interface Database extends AutoCloseable {
+
+    /** Whose turn it is where only one can write, and which connections may be used where there are several. */
+    enum Urgency {
+        /** Renewals and completions: must not wait behind anything else. */
+        URGENT,
+        NORMAL
+    }
+
+    /** Statements of one transaction. May be run again only by the caller's own decision. */
+    @FunctionalInterface
+    interface Work<T> {
+        T run(Session session) throws SQLException;
+    }
+
+    /** Reads in one transaction. */
+    <T> T read(String operation, Work<T> work);
+
+    /** Reads and writes in one durable transaction, which is committed when the work returns, unless it asked for a rollback. */
+    <T> T write(String operation, Urgency urgency, Work<T> work);
+
+    /** Applies the migrations that are missing. */
+    void migrate();
+
+    /** Kind and place, without a password. */
+    String describe();
+
+    @Override
+    void close();
+}

@@ -1,0 +1,81 @@
+package dev.fencepost.edge.jdbc;
+
+import dev.fencepost.edge.jdbc.Database.Urgency;
+import dev.fencepost.lease.Lease;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Rows with and without protection by a token, for {@code demo fencing}: the same write twice, once as people write it who trust that
+ * they still hold their lock, and once as this program does.
+ */
+public final class DemoResults {
+
+    private static final Sql CREATE = Sql.of(
+            """
+            insert into demo_result (id, result, completed_by) values (:resource, null, null)
+            on conflict (id) do update set result = null, completed_by = null""");
+
+    private static final Sql WRITE_UNFENCED =
+            Sql.of("update demo_result set result = :result, completed_by = :owner where id = :resource returning id");
+
+    private static final Sql WRITE_FENCED = Sql.of(
+            "select resource from lease where resource = :resource {for_update}",
+            """
+            update demo_result set result = :result, completed_by = :owner
+            where id = :resource and exists (select 1 from lease l where l.resource = :resource and l.owner = :owner
+                and l.fence = :fence and l.run_id = :run_id and {live l})
+            returning id""",
+            """
+            insert into write_event (at, resource, owner, fence, run_id, accepted, reason)
+            select {now}, :resource, :owner, :fence, :run_id, false, 'STALE_TOKEN' from demo_result d
+            where d.id = :resource and (d.completed_by is null or d.completed_by <> :owner)""");
+
+    private static final Sql READ = Sql.of("select result, completed_by from demo_result where id = :resource");
+
+    private static final Sql DELETE = Sql.of("delete from demo_result where id = :resource");
+
+    private final Database database;
+
+    DemoResults(Database database) {
+        this.database = database;
+    }
+
+    /** What stands in a row at the end. */
+    public record Final(@Nullable String result, @Nullable String completedBy) {}
+
+    public void create(String id) {
+        database.write("demo", Urgency.NORMAL, session -> session.one(CREATE, Params.of("resource", id)));
+    }
+
+    /** Returns whether the write was accepted: always, since nothing is asked. */
+    public boolean writeUnfenced(Lease lease, String result) {
+        return database.write(
+                "demo",
+                Urgency.NORMAL,
+                session -> session.one(WRITE_UNFENCED, JdbcLeases.identity(lease).and("result", result))
+                                .first()
+                        != null);
+    }
+
+    /** Returns whether the write was accepted: owner, token and run must be the newest, and the lease live. */
+    public boolean writeFenced(Lease lease, String result) {
+        return database.write(
+                "demo",
+                Urgency.NORMAL,
+                session -> session.run(WRITE_FENCED, JdbcLeases.identity(lease).and("result", result))
+                                .get(1)
+                                .first()
+                        != null);
+    }
+
+    public Final read(String id) {
+        return database.read("demo", session -> {
+            Row row = session.one(READ, Params.of("resource", id)).rows().getFirst();
+            return new Final(row.optionalText("result"), row.optionalText("completed_by"));
+        });
+    }
+
+    public void delete(String id) {
+        database.write("demo", Urgency.NORMAL, session -> session.one(DELETE, Params.of("resource", id)));
+    }
+}

@@ -1,0 +1,153 @@
+package dev.fencepost.edge.jdbc;
+
+import dev.fencepost.lease.LeaseView;
+import dev.fencepost.run.Attempt;
+import dev.fencepost.run.History;
+import dev.fencepost.run.Outcome;
+import java.sql.SQLException;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** What happened, for people. Reads only. */
+final class JdbcHistory implements History {
+
+    private static final Sql JOBS = Sql.of(
+            "select j.id, j.since, j.retired_at, {now} as now, " + JdbcLeases.VIEW_COLUMNS
+                    + " from job j left join lease l on l.resource = j.id and l.fence > 0"
+                    + " order by case when j.retired_at is null then 0 else 1 end, j.id",
+            """
+            select job, outcome, sum(coalesce(range_count, 1)) as ticks from tick
+            where outcome is not null group by job, outcome""",
+            """
+            select t.job, t.slot_key, t.outcome, t.ended_at from tick t
+            where t.outcome is not null and t.slot_at = (
+                select max(n.slot_at) from tick n where n.job = t.job and n.outcome is not null)""",
+            """
+            select a.run_id, a.job, a.slot_key, a.number, a.fence, a.owner, a.started_at, a.ended_at, a.outcome,
+                a.exit_code, a.signal, a.reason
+            from attempt a where a.ended_at is null""",
+            """
+            select s.job, s.ended_at as success_at, (
+                select coalesce(sum(coalesce(k.range_count, 1)), 0) from tick k
+                where k.job = s.job and k.outcome = 'SKIPPED_OVERLAP' and k.slot_at > s.slot_at) as skipped
+            from tick s where s.outcome = 'SUCCEEDED' and s.slot_at = (
+                select max(n.slot_at) from tick n where n.job = s.job and n.outcome = 'SUCCEEDED')""");
+
+    private static final Sql HISTORY = Sql.of(
+            """
+            select t.slot_key, t.slot_at, t.outcome as tick_outcome, t.ended_at as tick_ended_at, t.reason as tick_reason,
+                t.range_count, t.range_first, a.run_id, a.job, a.number, a.fence, a.owner, a.started_at, a.ended_at,
+                a.outcome, a.exit_code, a.signal, a.reason
+            from (select * from tick where job = :job order by slot_at desc limit :limit) t
+            left join attempt a on a.job = t.job and a.slot_key = t.slot_key
+            order by t.slot_at desc, t.slot_key desc, a.number desc
+            limit :limit""");
+
+    private static final Sql EVENTS = Sql.of(
+            """
+            select at, resource, owner, fence, run_id, accepted, reason from write_event
+            order by id desc limit :limit""");
+
+    private final Database database;
+
+    JdbcHistory(Database database) {
+        this.database = database;
+    }
+
+    @Override
+    public List<JobSummary> jobs() {
+        return database.read("jobs", session -> {
+            List<List<Row>> answers = session.run(JOBS, Params.none()).stream()
+                    .map(Session.Answer::rows)
+                    .toList();
+            List<JobSummary> summaries = new ArrayList<>();
+            for (Row row : answers.getFirst()) {
+                String id = row.text("id");
+                Row last = of(id, answers.get(2));
+                Row success = of(id, answers.get(4));
+                summaries.add(new JobSummary(
+                        id,
+                        row.instant("since"),
+                        row.optionalInstant("retired_at") != null,
+                        lease(row),
+                        running(id, answers.get(3)),
+                        last == null
+                                ? null
+                                : new LastTick(
+                                        last.text("slot_key"),
+                                        Outcome.valueOf(last.text("outcome")),
+                                        last.instant("ended_at")),
+                        success == null ? null : success.instant("success_at"),
+                        success == null
+                                ? counts(id, answers.get(1)).getOrDefault(Outcome.SKIPPED_OVERLAP, 0L)
+                                : success.number("skipped"),
+                        counts(id, answers.get(1))));
+            }
+            return summaries;
+        });
+    }
+
+    private static @Nullable LeaseView lease(Row row) {
+        return row.optionalText("resource") == null ? null : JdbcLeases.view(row);
+    }
+
+    private static @Nullable Row of(String job, List<Row> rows) {
+        return rows.stream().filter(row -> row.text("job").equals(job)).findFirst().orElse(null);
+    }
+
+    private static @Nullable Attempt running(String job, List<Row> rows) {
+        Row row = of(job, rows);
+        return row == null ? null : JdbcTicks.attempt(row);
+    }
+
+    private static Map<Outcome, Long> counts(String job, List<Row> rows) {
+        Map<Outcome, Long> counts = new EnumMap<>(Outcome.class);
+        for (Row row : rows) {
+            if (row.text("job").equals(job)) {
+                counts.put(Outcome.valueOf(row.text("outcome")), row.number("ticks"));
+            }
+        }
+        return counts;
+    }
+
+    @Override
+    public List<Entry> history(String job, int limit) {
+        return database.read("history of " + job, session -> entries(session, job, limit));
+    }
+
+    private static List<Entry> entries(Session session, String job, int limit) throws SQLException {
+        List<Entry> entries = new ArrayList<>();
+        for (Row row :
+                session.one(HISTORY, Params.of("job", job).and("limit", limit)).rows()) {
+            String outcome = row.optionalText("tick_outcome");
+            Long count = row.optionalNumber("range_count");
+            Instant first = row.optionalInstant("range_first");
+            entries.add(new Entry(
+                    row.text("slot_key"),
+                    outcome == null ? null : Outcome.valueOf(outcome),
+                    row.optionalInstant("tick_ended_at"),
+                    row.optionalText("tick_reason"),
+                    row.optionalText("run_id") == null ? null : JdbcTicks.attempt(row),
+                    count == null || first == null ? null : new Range(count, first, row.instant("slot_at"))));
+        }
+        return entries;
+    }
+
+    @Override
+    public List<WriteEvent> events(int limit) {
+        return database.read("events", session -> session.one(EVENTS, Params.of("limit", limit)).rows().stream()
+                .map(row -> new WriteEvent(
+                        row.instant("at"),
+                        row.text("resource"),
+                        row.text("owner"),
+                        row.number("fence"),
+                        row.optionalText("run_id"),
+                        row.truth("accepted"),
+                        row.optionalText("reason")))
+                .toList());
+    }
+}

@@ -1,0 +1,211 @@
+package dev.fencepost.edge.jdbc;
+
+import dev.fencepost.edge.jdbc.Database.Urgency;
+import dev.fencepost.lease.Claim;
+import dev.fencepost.lease.FencingToken;
+import dev.fencepost.lease.Lease;
+import dev.fencepost.lease.LeaseView;
+import dev.fencepost.lease.LeaseView.State;
+import dev.fencepost.lease.Leases;
+import dev.fencepost.lease.Owner;
+import dev.fencepost.lease.Refusal;
+import dev.fencepost.lease.Renewal;
+import dev.fencepost.lease.RunId;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** Leases in the table {@code lease}: a row is made once and never deleted; a grant raises its fence. */
+final class JdbcLeases implements Leases {
+
+    static final String VIEW_COLUMNS =
+            """
+            l.resource, l.fence, l.owner, l.run_id, l.slot_key, l.granted_at, {expires l} as expires, \
+            case when l.owner is null then 'RELEASED' when {live l} then 'LIVE' else 'EXPIRED' end as state""";
+
+    /** Makes the row, so that the grant below is a plain update of it. */
+    static final String MAKE_ROW =
+            "insert into lease (resource, fence) values (:resource, 0) on conflict (resource) do nothing";
+
+    /**
+     * The time is compared, and the new end computed, on the row as it is once its lock is held: a row that the holder renewed while
+     * this statement waited is judged anew.
+     */
+    static final String GRANT =
+            """
+            update lease set owner = :owner, run_id = :run_id, slot_key = :slot_key, fence = {next_fence},
+                {set_grant}, {set_expiry}
+            where resource = :resource and {dead}""";
+
+    private static final Sql CLAIM =
+            Sql.of(MAKE_ROW, GRANT, "select " + VIEW_COLUMNS + " from lease l where l.resource = :resource");
+
+    /** The row is locked first and the clock compared with what is locked: see semantics 2.8 (a). */
+    private static final Sql RENEW = Sql.of(
+            """
+            with l as materialized (
+                select * from lease where resource = :resource {for_update})
+            update lease set {set_expiry} from l
+            where lease.resource = l.resource and l.owner = :owner and l.fence = :fence and l.run_id = :run_id and {live l}
+            returning {expires lease} as expires""");
+
+    private static final Sql RELEASE = Sql.of(
+            """
+            update lease set {set_released}
+            where resource = :resource and owner = :owner and fence = :fence and run_id = :run_id
+            returning resource""");
+
+    private static final Sql INSPECT =
+            Sql.of("select " + VIEW_COLUMNS + " from lease l where l.resource = :resource and l.fence > 0");
+
+    private static final Sql LIST =
+            Sql.of("select " + VIEW_COLUMNS + " from lease l where l.fence > 0 order by l.resource limit :limit");
+
+    private static final Sql BREAK = Sql.of(
+            "select resource from lease where resource = :resource {for_update}",
+            """
+            insert into write_event (at, resource, owner, fence, run_id, accepted, reason)
+            select {now}, resource, coalesce(owner, 'nobody'), fence, run_id, true, :reason
+            from lease where resource = :resource and fence > 0""",
+            """
+            update tick set outcome = 'CANCELLED', ended_at = {now}, reason = :reason
+            where job = :resource and outcome is null and run_id in (
+                select a.run_id from attempt a where a.job = :resource and a.ended_at is null)""",
+            """
+            update attempt set ended_at = {now}, outcome = 'CANCELLED', reason = :reason
+            where job = :resource and ended_at is null""",
+            "update lease set {set_released}, fence = {next_fence} where resource = :resource and fence > 0",
+            "select " + VIEW_COLUMNS + " from lease l where l.resource = :resource and l.fence > 0");
+
+    private final Database database;
+
+    JdbcLeases(Database database) {
+        this.database = database;
+    }
+
+    @Override
+    public Claim claim(String resource, Owner owner, RunId runId, Duration ttl) {
+        Leases.checkTtl(ttl);
+        return database.write("claim " + resource, Urgency.NORMAL, session -> {
+            Params params = Params.of("resource", resource)
+                    .and("owner", owner.text())
+                    .and("run_id", runId.toString())
+                    .and("slot_key", null)
+                    .and("ttl", ttl.toMillis());
+            Lease lease = lease(session.run(CLAIM, params).getLast().rows().getFirst());
+            return lease.runId().equals(runId) ? new Claim.Granted(lease) : new Claim.Held(lease);
+        });
+    }
+
+    @Override
+    public Renewal renew(Lease lease, Duration ttl) {
+        Leases.checkTtl(ttl);
+        return database.write("renew " + lease.resource(), Urgency.URGENT, session -> {
+            Row row = session.one(RENEW, identity(lease).and("ttl", ttl.toMillis())).first();
+            if (row == null) {
+                return new Renewal.Lost(reason(session, lease));
+            }
+            Instant expires = row.instant("expires");
+            return new Renewal.Renewed(new Lease(
+                    lease.resource(),
+                    lease.owner(),
+                    lease.fence(),
+                    lease.runId(),
+                    lease.slotKey(),
+                    lease.grantedAt(),
+                    expires));
+        });
+    }
+
+    @Override
+    public Optional<Refusal> release(Lease lease) {
+        return database.write("release " + lease.resource(), Urgency.NORMAL, session -> {
+            if (session.one(RELEASE, identity(lease)).first() != null) {
+                return Optional.empty();
+            }
+            return Optional.of(reason(session, lease));
+        });
+    }
+
+    @Override
+    public @Nullable LeaseView inspect(String resource) {
+        return database.read("inspect " + resource, session -> {
+            Row row = session.one(INSPECT, Params.of("resource", resource)).first();
+            return row == null ? null : view(row);
+        });
+    }
+
+    @Override
+    public List<LeaseView> list(int limit) {
+        return database.read("leases", session -> session.one(LIST, Params.of("limit", limit)).rows().stream()
+                .map(JdbcLeases::view)
+                .toList());
+    }
+
+    @Override
+    public @Nullable LeaseView breakLease(String resource, String reason) {
+        return database.write("break " + resource, Urgency.NORMAL, session -> {
+            Row row = session.run(BREAK, Params.of("resource", resource).and("reason", reason))
+                    .getLast()
+                    .first();
+            return row == null ? null : view(row);
+        });
+    }
+
+    static Params identity(Lease lease) {
+        return Params.of("resource", lease.resource())
+                .and("owner", lease.owner().text())
+                .and("fence", lease.fence().value())
+                .and("run_id", lease.runId().toString());
+    }
+
+    /** Why a write under this lease found no row. */
+    private static Refusal reason(Session session, Lease lease) throws SQLException {
+        Row row = session.one(INSPECT, Params.of("resource", lease.resource())).first();
+        return refusal(row == null ? null : view(row), lease);
+    }
+
+    static Refusal refusal(@Nullable LeaseView now, Lease lease) {
+        if (now == null) {
+            return Refusal.UNKNOWN;
+        }
+        if (now.fence() > lease.fence().value()) {
+            return Refusal.STALE_TOKEN;
+        }
+        boolean same = now.fence() == lease.fence().value()
+                && Objects.equals(now.owner(), lease.owner())
+                && Objects.equals(now.runId(), lease.runId());
+        return same && now.state() == State.EXPIRED ? Refusal.EXPIRED : Refusal.NOT_OWNER;
+    }
+
+    static LeaseView view(Row row) {
+        String owner = row.optionalText("owner");
+        if (owner == null) {
+            return new LeaseView(row.text("resource"), row.number("fence"), State.RELEASED, null, null, null, null, null);
+        }
+        return new LeaseView(
+                row.text("resource"),
+                row.number("fence"),
+                State.valueOf(row.text("state")),
+                new Owner(owner),
+                RunId.parse(row.text("run_id")),
+                row.optionalText("slot_key"),
+                row.instant("granted_at"),
+                row.instant("expires"));
+    }
+
+    static Lease lease(Row row) {
+        return new Lease(
+                row.text("resource"),
+                new Owner(row.text("owner")),
+                new FencingToken(row.number("fence")),
+                RunId.parse(row.text("run_id")),
+                row.optionalText("slot_key"),
+                row.instant("granted_at"),
+                row.instant("expires"));
+    }
+}

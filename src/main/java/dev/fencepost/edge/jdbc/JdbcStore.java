@@ -1,0 +1,178 @@
+package dev.fencepost.edge.jdbc;
+
+import dev.fencepost.Store;
+import dev.fencepost.edge.jdbc.Database.Urgency;
+import dev.fencepost.host.Journal;
+import dev.fencepost.host.Spawner;
+import dev.fencepost.host.Time;
+import dev.fencepost.lease.Claim;
+import dev.fencepost.lease.Lease;
+import dev.fencepost.lease.LeaseView;
+import dev.fencepost.lease.Owner;
+import dev.fencepost.lease.Refusal;
+import dev.fencepost.lease.Renewal;
+import dev.fencepost.lease.RunId;
+import dev.fencepost.run.Attempt;
+import dev.fencepost.run.Completed;
+import dev.fencepost.run.Completion;
+import dev.fencepost.run.Job;
+import dev.fencepost.run.Start;
+import dev.fencepost.schedule.Backlog;
+import dev.fencepost.schedule.Plan;
+import dev.fencepost.schedule.Slot;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** The store in a database: one face over the parts that know the statements. */
+public final class JdbcStore implements Store {
+
+    private static final Sql CHECK = Sql.of("update lease set fence = fence where resource = ''");
+
+    private final Database database;
+    private final JdbcLeases leases;
+    private final JdbcTicks ticks;
+    private final JdbcHistory history;
+
+    private JdbcStore(Database database) {
+        this.database = database;
+        this.leases = new JdbcLeases(database);
+        this.ticks = new JdbcTicks(database);
+        this.history = new JdbcHistory(database);
+    }
+
+    /** The file and its folder are made if they are not there. */
+    public static JdbcStore sqlite(Path file, Time time, Spawner spawner) {
+        return new JdbcStore(new SqliteDatabase(file, time, spawner));
+    }
+
+    /**
+     * Nothing is connected yet: an unreachable server shows at the first call.
+     *
+     * @param jdbcUrl as the driver takes it, without user and password
+     * @param display what people are shown of it
+     */
+    public static JdbcStore postgres(
+            String jdbcUrl, @Nullable String user, @Nullable String password, String display, Journal journal) {
+        return new JdbcStore(new PostgresDatabase(jdbcUrl, user, password, display, journal));
+    }
+
+    /** The results that the demonstration of stale writers fights over. */
+    public DemoResults demoResults() {
+        return new DemoResults(database);
+    }
+
+    @Override
+    public void prepare() {
+        database.migrate();
+    }
+
+    @Override
+    public void check() {
+        database.write("check", Urgency.NORMAL, session -> session.one(CHECK, Params.none()).changed());
+    }
+
+    @Override
+    public String describe() {
+        return database.describe();
+    }
+
+    @Override
+    public void close() {
+        database.close();
+    }
+
+    @Override
+    public Claim claim(String resource, Owner owner, RunId runId, Duration ttl) {
+        return leases.claim(resource, owner, runId, ttl);
+    }
+
+    @Override
+    public Renewal renew(Lease lease, Duration ttl) {
+        return leases.renew(lease, ttl);
+    }
+
+    @Override
+    public Optional<Refusal> release(Lease lease) {
+        return leases.release(lease);
+    }
+
+    @Override
+    public @Nullable LeaseView inspect(String resource) {
+        return leases.inspect(resource);
+    }
+
+    @Override
+    public List<LeaseView> list(int limit) {
+        return leases.list(limit);
+    }
+
+    @Override
+    public @Nullable LeaseView breakLease(String resource, String reason) {
+        return leases.breakLease(resource, reason);
+    }
+
+    @Override
+    public Instant now() {
+        return ticks.now();
+    }
+
+    @Override
+    public void register(Collection<Job> jobs) {
+        ticks.register(jobs);
+    }
+
+    @Override
+    public @Nullable Situation situation(String job) {
+        return ticks.situation(job);
+    }
+
+    @Override
+    public @Nullable Plan apply(Job job, Backlog seen, Plan plan) {
+        return ticks.apply(job, seen, plan);
+    }
+
+    @Override
+    public Start start(Job job, Slot slot, Owner owner, RunId runId, boolean reopen) {
+        return ticks.start(job, slot, owner, runId, reopen);
+    }
+
+    @Override
+    public Completed complete(Lease lease, Completion completion) {
+        return ticks.complete(lease, completion);
+    }
+
+    @Override
+    public boolean endAsLost(Lease lease, String reason) {
+        return ticks.endAsLost(lease, reason);
+    }
+
+    @Override
+    public List<Attempt> abandon(Lease lease, boolean provablyDead) {
+        return ticks.abandon(lease, provablyDead);
+    }
+
+    @Override
+    public @Nullable Attempt attempt(String job, RunId runId) {
+        return ticks.attempt(job, runId);
+    }
+
+    @Override
+    public List<JobSummary> jobs() {
+        return history.jobs();
+    }
+
+    @Override
+    public List<Entry> history(String job, int limit) {
+        return history.history(job, limit);
+    }
+
+    @Override
+    public List<WriteEvent> events(int limit) {
+        return history.events(limit);
+    }
+}

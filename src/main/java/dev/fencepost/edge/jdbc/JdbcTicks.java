@@ -1,0 +1,484 @@
+package dev.fencepost.edge.jdbc;
+
+import dev.fencepost.edge.jdbc.Database.Urgency;
+import dev.fencepost.edge.jdbc.Session.Answer;
+import dev.fencepost.lease.FencingToken;
+import dev.fencepost.lease.Lease;
+import dev.fencepost.lease.LeaseView;
+import dev.fencepost.lease.Leases;
+import dev.fencepost.lease.Owner;
+import dev.fencepost.lease.Refusal;
+import dev.fencepost.lease.RunId;
+import dev.fencepost.run.Attempt;
+import dev.fencepost.run.Completed;
+import dev.fencepost.run.Completion;
+import dev.fencepost.run.Job;
+import dev.fencepost.run.Outcome;
+import dev.fencepost.run.Start;
+import dev.fencepost.run.Ticks;
+import dev.fencepost.schedule.Backlog;
+import dev.fencepost.schedule.Backlog.Held;
+import dev.fencepost.schedule.Backlog.OpenTick;
+import dev.fencepost.schedule.Plan;
+import dev.fencepost.schedule.Plan.NewTick;
+import dev.fencepost.schedule.Plan.SlotRange;
+import dev.fencepost.schedule.Slot;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Slots, ticks and attempts. Whoever writes an attempt locks the row of its job's lease first, so that a claim, a completion and the
+ * end of an abandoned attempt come one after the other.
+ */
+final class JdbcTicks implements Ticks {
+
+    private static final Sql NOW = Sql.of("select {now} as now");
+
+    private static final Sql KNOWN_JOBS = Sql.of("select id, schedule_text, retired_at from job {for_update}");
+
+    private static final Sql REGISTER = Sql.of(
+            """
+            insert into job (id, schedule_text, since, cursor_at) values (:job, :schedule, {now}, coalesce(:start, {now}))
+            on conflict (id) do update set
+                schedule_text = :schedule, since = {now}, cursor_at = {now}, retired_at = null""");
+
+    private static final Sql RETIRE =
+            Sql.of("update job set retired_at = {now} where id = :job and retired_at is null");
+
+    private static final Sql SITUATION = Sql.of(
+            "select {now} as now, j.cursor_at, {granted l} as granted, " + JdbcLeases.VIEW_COLUMNS
+                    + " from job j left join lease l on l.resource = j.id and l.fence > 0 where j.id = :job",
+            """
+            select t.slot_key, t.slot_at, t.on_time, t.attempts,
+                (select count(*) from attempt a where a.job = t.job and a.slot_key = t.slot_key
+                    and a.counted and a.ended_at is not null) as spent,
+                (select count(*) from attempt a where a.job = t.job and a.slot_key = t.slot_key
+                    and a.ended_at is null) as running
+            from tick t where t.job = :job and t.outcome is null
+            order by t.slot_at desc limit 20000""");
+
+    private static final Sql MOVE_CURSOR = Sql.of(
+            "update job set cursor_at = :cursor where id = :job and cursor_at = :seen returning id");
+
+    private static final Sql OPEN = Sql.of(
+            """
+            insert into tick (job, slot_key, slot_at, on_time, opened_at)
+            values (:job, :slot_key, :slot_at, :on_time, {now})
+            on conflict (job, slot_key) do nothing returning slot_key""");
+
+    private static final Sql CLOSED_AT_ONCE = Sql.of(
+            """
+            insert into tick (job, slot_key, slot_at, on_time, opened_at, outcome, reason, ended_at, range_count, range_first)
+            values (:job, :slot_key, :slot_at, false, {now}, :outcome, :reason, {now}, :range_count, :range_first)
+            on conflict (job, slot_key) do nothing returning slot_key""");
+
+    /** The number of attempts was read with the plan: an attempt that was started since keeps the tick open. */
+    private static final Sql CLOSE = Sql.of(
+            """
+            update tick set ended_at = {now}, reason = :reason, outcome = coalesce(
+                (select a.outcome from attempt a where a.job = :job and a.slot_key = :slot_key and a.ended_at is not null
+                    order by a.number desc limit 1), 'DROPPED')
+            where job = :job and slot_key = :slot_key and outcome is null and attempts = :attempts
+            returning slot_key""");
+
+    private static final Sql RANGES_BEYOND = Sql.of(
+            """
+            select slot_key, range_first from tick
+            where job = :job and range_count is not null and slot_at > :now""");
+
+    private static final Sql CUT_RANGE = Sql.of(
+            """
+            update tick set slot_at = :slot_at, range_count = :range_count
+            where job = :job and slot_key = :slot_key""");
+
+    private static final Sql DELETE_RANGE =
+            Sql.of("delete from tick where job = :job and slot_key = :slot_key and range_count is not null");
+
+    private static final String MINE =
+            " exists (select 1 from lease l where l.resource = :resource and l.run_id = :run_id)";
+
+    private static final String ATTEMPT_COLUMNS =
+            "run_id, job, slot_key, number, fence, owner, started_at, ended_at, outcome, exit_code, signal, reason";
+
+    /**
+     * After the grant every statement asks whether the lease is this run's. A tick that was closed meanwhile gets no attempt, and
+     * without an attempt the grant is given back in the same transaction.
+     */
+    private static final Sql START = Sql.of(
+            JdbcLeases.MAKE_ROW,
+            JdbcLeases.GRANT,
+            "update attempt set ended_at = {now}, outcome = 'ABANDONED', reason = 'holder died'"
+                    + " where job = :resource and ended_at is null and run_id <> :run_id and" + MINE + " returning "
+                    + ATTEMPT_COLUMNS,
+            """
+            insert into tick (job, slot_key, slot_at, on_time, opened_at)
+            select :resource, :slot_key, :slot_at, false, {now} from lease l
+            where l.resource = :resource and l.run_id = :run_id
+            on conflict (job, slot_key) do nothing""",
+            "update tick set outcome = null, ended_at = null, reason = null where job = :resource and"
+                    + " slot_key = :slot_key and :reopen and outcome <> 'SUCCEEDED' and"
+                    + MINE,
+            "update tick set attempts = attempts + 1, run_id = :run_id where job = :resource and slot_key = :slot_key"
+                    + " and outcome is null and (:reopen or (select count(*) from attempt a where a.job = :resource"
+                    + " and a.slot_key = :slot_key and a.counted and a.ended_at is not null) < :max_attempts)"
+                    + " and not exists (select 1 from attempt a where a.run_id = :run_id) and" + MINE,
+            """
+            insert into attempt (run_id, job, slot_key, number, fence, owner, started_at)
+            select :run_id, :resource, :slot_key, t.attempts, l.fence, :owner, {now}
+            from tick t join lease l on l.resource = t.job and l.run_id = t.run_id
+            where t.job = :resource and t.slot_key = :slot_key and t.run_id = :run_id
+            on conflict (run_id) do nothing""",
+            "update lease set {set_released} where resource = :resource and owner = :owner and run_id = :run_id"
+                    + " and not exists (select 1 from attempt a where a.run_id = :run_id)",
+            "select " + JdbcLeases.VIEW_COLUMNS + ", a.number, {now} as now, t.slot_at, t.outcome from lease l"
+                    + " left join attempt a on a.run_id = l.run_id"
+                    + " left join tick t on t.job = :resource and t.slot_key = :slot_key"
+                    + " where l.resource = :resource");
+
+    private static final String LOCK = "select resource from lease where resource = :resource {for_update}";
+
+    /** The attempt has ended as this completion says, and the lease is still its own: nothing but this transaction can have done it. */
+    private static final String COMPLETED =
+            """
+             exists (select 1 from attempt a join lease l on l.resource = a.job and l.run_id = a.run_id
+                where a.run_id = :run_id and a.fence = :fence and a.outcome = :outcome
+                    and l.resource = :resource and l.owner = :owner and l.fence = :fence)""";
+
+    /** Only the second statement looks at the clock: what follows depends on what it did, not on the time that has passed since. */
+    private static final Sql COMPLETE = Sql.of(
+            LOCK,
+            """
+            update attempt set ended_at = {now}, outcome = :outcome, counted = :counted, exit_code = :exit_code,
+                signal = :signal, reason = :reason, result = :result, output_tail = :output_tail
+            where run_id = :run_id and fence = :fence and owner = :owner and ended_at is null
+                and exists (select 1 from lease l where l.resource = :resource and l.owner = :owner
+                    and l.fence = :fence and l.run_id = :run_id and {live l})
+                and exists (select 1 from tick t where t.job = :resource and t.slot_key = :slot_key and t.outcome is null)
+            returning run_id""",
+            "update tick set outcome = :outcome, ended_at = {now}, reason = :reason where job = :resource"
+                    + " and slot_key = :slot_key and outcome is null and run_id = :run_id and :closes and"
+                    + COMPLETED,
+            "insert into write_event (at, resource, owner, fence, run_id, accepted, reason)"
+                    + " select {now}, :resource, :owner, :fence, :run_id, true, :outcome from lease l"
+                    + " where l.resource = :resource and" + COMPLETED,
+            "update lease set {set_released} where resource = :resource and owner = :owner and fence = :fence"
+                    + " and run_id = :run_id and" + COMPLETED);
+
+    private static final Sql WHY_REFUSED = Sql.of(
+            "select " + JdbcLeases.VIEW_COLUMNS + " from lease l where l.resource = :resource and l.fence > 0",
+            "select a.outcome, t.outcome as tick_outcome from attempt a left join tick t on t.job = a.job"
+                    + " and t.slot_key = a.slot_key where a.run_id = :run_id");
+
+    private static final Sql REFUSED_EVENT = Sql.of(
+            """
+            insert into write_event (at, resource, owner, fence, run_id, accepted, reason)
+            values ({now}, :resource, :owner, :fence, :run_id, false, :reason)""");
+
+    private static final Sql END_AS_LOST = Sql.of(
+            LOCK,
+            """
+            update attempt set ended_at = {now}, outcome = 'LEASE_LOST', reason = :reason
+            where run_id = :run_id and fence = :fence and owner = :owner and ended_at is null returning run_id""",
+            """
+            update lease set {set_released}
+            where resource = :resource and owner = :owner and fence = :fence and run_id = :run_id""");
+
+    private static final Sql ABANDON = Sql.of(
+            LOCK,
+            "update attempt set ended_at = {now}, outcome = 'ABANDONED', reason = :reason where run_id = :run_id"
+                    + " and fence = :fence and owner = :owner and ended_at is null and exists (select 1 from lease l"
+                    + " where l.resource = :resource and l.owner = :owner and l.fence = :fence and l.run_id = :run_id"
+                    + " and (:dead or {dead l})) returning " + ATTEMPT_COLUMNS,
+            """
+            update lease set {set_released}
+            where resource = :resource and owner = :owner and fence = :fence and run_id = :run_id and (:dead or {dead})
+                and not exists (select 1 from attempt a where a.run_id = :run_id and a.ended_at is null)""");
+
+    private static final Sql READ_BACK = Sql.of(
+            LOCK, "select " + ATTEMPT_COLUMNS + " from attempt where run_id = :run_id and job = :resource");
+
+    private final Database database;
+
+    JdbcTicks(Database database) {
+        this.database = database;
+    }
+
+    @Override
+    public Instant now() {
+        return database.read(
+                "clock",
+                session -> Objects.requireNonNull(session.one(NOW, Params.none()).first())
+                        .instant("now"));
+    }
+
+    @Override
+    public void register(Collection<Job> jobs) {
+        database.write("register jobs", Urgency.NORMAL, session -> {
+            Set<String> unchanged = new HashSet<>();
+            Set<String> gone = new HashSet<>();
+            for (Row row : session.one(KNOWN_JOBS, Params.none()).rows()) {
+                String id = row.text("id");
+                boolean retired = row.optionalInstant("retired_at") != null;
+                String schedule = row.text("schedule_text");
+                if (jobs.stream().noneMatch(job -> job.id().equals(id))) {
+                    gone.add(id);
+                } else if (!retired
+                        && jobs.stream().anyMatch(job -> job.id().equals(id)
+                                && job.schedule().text().equals(schedule))) {
+                    unchanged.add(id);
+                }
+            }
+            for (Job job : jobs) {
+                if (!unchanged.contains(job.id())) {
+                    session.one(
+                            REGISTER,
+                            Params.of("job", job.id())
+                                    .and("schedule", job.schedule().text())
+                                    // The slot at start-from itself is due too; the cursor stands just before it.
+                                    .and(
+                                            "start",
+                                            job.startFrom() == null
+                                                    ? null
+                                                    : job.startFrom().minusSeconds(1)));
+                }
+            }
+            for (String id : gone) {
+                session.one(RETIRE, Params.of("job", id));
+            }
+            return gone.size();
+        });
+    }
+
+    @Override
+    public @Nullable Situation situation(String job) {
+        return database.read("situation of " + job, session -> {
+            List<Answer> answers = session.run(SITUATION, Params.of("job", job));
+            Row row = answers.getFirst().first();
+            if (row == null) {
+                return null;
+            }
+            LeaseView lease = row.optionalText("resource") == null ? null : JdbcLeases.view(row);
+            boolean live = lease != null && lease.isLive();
+            List<OpenTick> open = answers.getLast().rows().stream()
+                    .map(tick -> {
+                        boolean running = tick.integer("running") > 0;
+                        // An attempt whose lease is over will be abandoned by the next claim, and counts then.
+                        int spent = tick.integer("spent") + (running && !live ? 1 : 0);
+                        return new OpenTick(
+                                new Slot(tick.text("slot_key"), tick.instant("slot_at")),
+                                tick.truth("on_time"),
+                                tick.integer("attempts"),
+                                spent,
+                                running && live);
+                    })
+                    .toList();
+            Held held = live ? new Held(row.instant("granted"), row.number("fence")) : null;
+            return new Situation(new Backlog(row.instant("now"), row.instant("cursor_at"), open, held), lease);
+        });
+    }
+
+    @Override
+    public @Nullable Plan apply(Job job, Backlog seen, Plan plan) {
+        return database.write("plan " + job.id(), Urgency.NORMAL, session -> {
+            Params cursor = Params.of("job", job.id())
+                    .and("cursor", plan.cursor())
+                    .and("seen", seen.cursor());
+            if (session.one(MOVE_CURSOR, cursor).first() == null) {
+                session.rollbackOnly();
+                return null;
+            }
+            if (plan.cutBackTo() != null) {
+                cutRanges(session, job, plan.cutBackTo());
+            }
+            Set<String> taken = new HashSet<>();
+            for (NewTick tick : plan.opened()) {
+                Params params = slot(job, tick.slot()).and("on_time", tick.onTime());
+                if (session.one(OPEN, params).first() == null) {
+                    taken.add(tick.slot().key());
+                }
+            }
+            for (Slot slot : plan.skipped()) {
+                if (!closedAtOnce(session, job, slot, Outcome.SKIPPED_OVERLAP, null)) {
+                    taken.add(slot.key());
+                }
+            }
+            if (plan.skippedRange() != null) {
+                closedAtOnce(session, job, range(plan.skippedRange()), Outcome.SKIPPED_OVERLAP, plan.skippedRange());
+            }
+            if (plan.dropped() != null) {
+                closedAtOnce(session, job, range(plan.dropped()), Outcome.DROPPED, plan.dropped());
+            }
+            for (OpenTick tick : plan.closed()) {
+                session.one(
+                        CLOSE,
+                        slot(job, tick.slot())
+                                .and("attempts", tick.attempts())
+                                .and(
+                                        "reason",
+                                        tick.spent() >= job.maxAttempts()
+                                                ? "attempts used up"
+                                                : "newer slots are due, catch-up.max is "
+                                                        + job.catchUp().max()));
+            }
+            return taken.isEmpty() ? plan : plan.without(taken);
+        });
+    }
+
+    private static Slot range(SlotRange range) {
+        return new Slot("range:" + range.first() + "/" + range.last(), range.last());
+    }
+
+    private static Params slot(Job job, Slot slot) {
+        return Params.of("job", job.id()).and("slot_key", slot.key()).and("slot_at", slot.at());
+    }
+
+    private static boolean closedAtOnce(
+            Session session, Job job, Slot slot, Outcome outcome, @Nullable SlotRange range) throws SQLException {
+        String reason = outcome == Outcome.DROPPED
+                ? "missed, catch-up.max is " + job.catchUp().max()
+                : "the run before was still under its lease";
+        Params params = slot(job, slot)
+                .and("outcome", outcome.name())
+                .and("reason", reason)
+                .and("range_count", range == null ? null : range.count())
+                .and("range_first", range == null ? null : range.first());
+        return session.one(CLOSED_AT_ONCE, params).first() != null;
+    }
+
+    /** The clock was set back: what is ahead of it again is no longer missed. */
+    private static void cutRanges(Session session, Job job, Instant now) throws SQLException {
+        Params params = Params.of("job", job.id()).and("now", now);
+        for (Row row : session.one(RANGES_BEYOND, params).rows()) {
+            Params range = Params.of("job", job.id()).and("slot_key", row.text("slot_key"));
+            Instant first = row.instant("range_first");
+            Instant last = job.schedule().latest(now);
+            if (last == null || last.isBefore(first)) {
+                session.one(DELETE_RANGE, range);
+            } else {
+                long count = 1 + job.schedule().count(first, last);
+                session.one(CUT_RANGE, range.and("slot_at", last).and("range_count", count));
+            }
+        }
+    }
+
+    @Override
+    public Start start(Job job, Slot slot, Owner owner, RunId runId, boolean reopen) {
+        Leases.checkTtl(job.ttl());
+        Params params = Params.of("resource", job.id())
+                .and("slot_key", slot.key())
+                .and("slot_at", slot.at())
+                .and("owner", owner.text())
+                .and("run_id", runId.toString())
+                .and("ttl", job.ttl().toMillis())
+                .and("max_attempts", job.maxAttempts())
+                .and("reopen", reopen);
+        return database.write("claim " + job.id() + " for " + slot.key(), Urgency.NORMAL, session -> {
+            List<Answer> answers = session.run(START, params);
+            Row row = answers.getLast().rows().getFirst();
+            if (runId.toString().equals(row.optionalText("run_id"))) {
+                List<Attempt> abandoned =
+                        answers.get(2).rows().stream().map(JdbcTicks::attempt).toList();
+                Duration lag = Duration.between(row.instant("slot_at"), row.instant("now"));
+                return new Start.Started(JdbcLeases.lease(row), row.integer("number"), lag, abandoned);
+            }
+            if (row.text("state").equals("LIVE")) {
+                return new Start.Held(JdbcLeases.lease(row));
+            }
+            return new Start.Closed(Refusal.ALREADY_DONE);
+        });
+    }
+
+    @Override
+    public Completed complete(Lease lease, Completion completion) {
+        Params params = JdbcLeases.identity(lease)
+                .and("slot_key", lease.slotKey())
+                .and("outcome", completion.outcome().name())
+                .and("counted", completion.counted())
+                .and("exit_code", completion.exitCode())
+                .and("signal", completion.signal())
+                .and("reason", completion.reason())
+                .and("result", completion.result())
+                .and("output_tail", completion.outputTail())
+                .and("closes", completion.closesTick());
+        return database.write("complete " + lease.resource(), Urgency.URGENT, session -> {
+            if (session.run(COMPLETE, params).get(1).first() != null) {
+                return new Completed.Stored();
+            }
+            Refusal reason = whyRefused(session, lease);
+            session.one(REFUSED_EVENT, JdbcLeases.identity(lease).and("reason", reason.name()));
+            return new Completed.Refused(reason);
+        });
+    }
+
+    private static Refusal whyRefused(Session session, Lease lease) throws SQLException {
+        List<Answer> answers = session.run(WHY_REFUSED, JdbcLeases.identity(lease));
+        Row attempt = answers.getLast().first();
+        if (attempt == null) {
+            return Refusal.UNKNOWN;
+        }
+        Row row = answers.getFirst().first();
+        Refusal byLease = JdbcLeases.refusal(row == null ? null : JdbcLeases.view(row), lease);
+        String outcome = attempt.optionalText("outcome");
+        boolean lost = outcome == null || outcome.equals("ABANDONED") || outcome.equals("LEASE_LOST");
+        if (byLease == Refusal.STALE_TOKEN && lost) {
+            return byLease;
+        }
+        return outcome != null || attempt.optionalText("tick_outcome") != null ? Refusal.ALREADY_DONE : byLease;
+    }
+
+    @Override
+    public boolean endAsLost(Lease lease, String reason) {
+        return database.write(
+                "end " + lease.resource() + " as lost",
+                Urgency.URGENT,
+                session -> session.run(END_AS_LOST, JdbcLeases.identity(lease).and("reason", reason))
+                                .get(1)
+                                .first()
+                        != null);
+    }
+
+    @Override
+    public List<Attempt> abandon(Lease lease, boolean provablyDead) {
+        String reason = provablyDead ? "holder died, as its host knows" : "holder died: its lease expired";
+        Params params =
+                JdbcLeases.identity(lease).and("dead", provablyDead).and("reason", reason);
+        return database.write("abandon " + lease.resource(), Urgency.NORMAL, session ->
+                session.run(ABANDON, params).get(1).rows().stream()
+                        .map(JdbcTicks::attempt)
+                        .toList());
+    }
+
+    @Override
+    public @Nullable Attempt attempt(String job, RunId runId) {
+        Params params = Params.of("resource", job).and("run_id", runId.toString());
+        return database.write("read back " + job, Urgency.URGENT, session -> {
+            Row row = session.run(READ_BACK, params).getLast().first();
+            return row == null ? null : attempt(row);
+        });
+    }
+
+    static Attempt attempt(Row row) {
+        String outcome = row.optionalText("outcome");
+        return new Attempt(
+                RunId.parse(row.text("run_id")),
+                row.text("job"),
+                row.text("slot_key"),
+                row.integer("number"),
+                new FencingToken(row.number("fence")),
+                new Owner(row.text("owner")),
+                row.instant("started_at"),
+                row.optionalInstant("ended_at"),
+                outcome == null ? null : Outcome.valueOf(outcome),
+                row.optionalInt("exit_code"),
+                row.optionalInt("signal"),
+                row.optionalText("reason"));
+    }
+}

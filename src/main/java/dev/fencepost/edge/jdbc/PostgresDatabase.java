@@ -1,0 +1,210 @@
+package dev.fencepost.edge.jdbc;
+
+import dev.fencepost.host.Event;
+import dev.fencepost.host.Journal;
+import dev.fencepost.lease.StoreException;
+import dev.fencepost.lease.StoreException.Kind;
+import io.agroal.api.AgroalDataSource;
+import io.agroal.api.configuration.AgroalConnectionPoolConfiguration.ConnectionValidator;
+import io.agroal.api.configuration.supplier.AgroalDataSourceConfigurationSupplier;
+import io.agroal.api.exceptionsorter.PostgreSQLExceptionSorter;
+import io.agroal.api.security.NamePrincipal;
+import io.agroal.api.security.SimplePassword;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import org.flywaydb.core.api.FlywayException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * PostgreSQL through two Agroal pools: one for everything, and a small one for renewals and completions alone, so that a full pool or a
+ * stalled call never costs a lease. Every limit of the second is shorter than the renewal margin of the shortest usual lease (2 s).
+ */
+final class PostgresDatabase implements Database {
+
+    private static final int MAX_CONNECTIONS = 8;
+    private static final int MAX_URGENT_CONNECTIONS = 2;
+
+    /** Time limits of one pool; connect and socket are whole seconds in the driver. */
+    private record Limits(int connectSeconds, int socketSeconds, int statementMillis, int lockMillis) {}
+
+    private static final Limits NORMAL_LIMITS = new Limits(3, 8, 6_000, 3_000);
+    private static final Limits URGENT_LIMITS = new Limits(1, 2, 1_500, 1_000);
+
+    private final String display;
+    private final Journal journal;
+    private final Dialect.Postgres dialect = new Dialect.Postgres();
+    private final Session.Prepared prepared = new Session.Prepared(dialect);
+    private final AgroalDataSource normal;
+    private final AgroalDataSource urgent;
+
+    PostgresDatabase(
+            String jdbcUrl, @Nullable String user, @Nullable String password, String display, Journal journal) {
+        this.display = display;
+        this.journal = journal;
+        try {
+            normal = pool(jdbcUrl, user, password, MAX_CONNECTIONS, NORMAL_LIMITS);
+            urgent = pool(jdbcUrl, user, password, MAX_URGENT_CONNECTIONS, URGENT_LIMITS);
+        } catch (SQLException e) {
+            throw new StoreException(Kind.BROKEN, display + ": " + e.getMessage(), e);
+        }
+    }
+
+    private static AgroalDataSource pool(
+            String jdbcUrl, @Nullable String user, @Nullable String password, int size, Limits limits)
+            throws SQLException {
+        AgroalDataSourceConfigurationSupplier configuration =
+                new AgroalDataSourceConfigurationSupplier().connectionPoolConfiguration(pool -> pool.maxSize(size)
+                        .acquisitionTimeout(Duration.ofSeconds(limits.connectSeconds() + 1L))
+                        .validationTimeout(Duration.ofMinutes(1))
+                        .idleValidationTimeout(Duration.ofSeconds(30))
+                        .connectionValidator(ConnectionValidator.defaultValidatorWithTimeout(1))
+                        .exceptionSorter(new PostgreSQLExceptionSorter())
+                        .connectionFactoryConfiguration(factory -> {
+                            factory.jdbcUrl(jdbcUrl)
+                                    .connectionProviderClassName("org.postgresql.Driver")
+                                    .trackJdbcResources(false)
+                                    .loginTimeout(Duration.ofSeconds(limits.connectSeconds()))
+                                    .jdbcProperty("connectTimeout", String.valueOf(limits.connectSeconds()))
+                                    .jdbcProperty("socketTimeout", String.valueOf(limits.socketSeconds()))
+                                    .jdbcProperty("tcpKeepAlive", "true")
+                                    .jdbcProperty("ApplicationName", "fencepost")
+                                    .initialSql("set synchronous_commit to on; set statement_timeout to "
+                                            + limits.statementMillis() + "; set lock_timeout to "
+                                            + limits.lockMillis()
+                                            + "; set idle_in_transaction_session_timeout to 10000");
+                            if (user != null) {
+                                factory.principal(new NamePrincipal(user));
+                            }
+                            if (password != null) {
+                                factory.credential(new SimplePassword(password));
+                            }
+                            return factory;
+                        }));
+        return AgroalDataSource.from(configuration);
+    }
+
+    @Override
+    public <T> T read(String operation, Work<T> work) {
+        return transaction(operation, normal, work);
+    }
+
+    @Override
+    public <T> T write(String operation, Urgency urgency, Work<T> work) {
+        return transaction(operation, urgency == Urgency.URGENT ? urgent : normal, work);
+    }
+
+    private <T> T transaction(String operation, AgroalDataSource pool, Work<T> work) {
+        Connection connection;
+        try {
+            connection = pool.getConnection();
+        } catch (SQLException e) {
+            throw new StoreException(Kind.UNAVAILABLE, operation + ": " + display + " not reachable: " + cause(e), e);
+        }
+        boolean committing = false;
+        try (connection) {
+            connection.setAutoCommit(false);
+            Session session = new Session(connection, dialect, prepared);
+            try {
+                T result = work.run(session);
+                if (session.isRollbackOnly()) {
+                    connection.rollback();
+                } else {
+                    committing = true;
+                    connection.commit();
+                    committing = false;
+                }
+                connection.setAutoCommit(true);
+                return result;
+            } catch (SQLException | RuntimeException e) {
+                if (!committing) {
+                    rollback(connection, e);
+                }
+                throw e;
+            }
+        } catch (SQLException e) {
+            throw new StoreException(kind(e, committing), operation + ": " + display + ": " + cause(e), e);
+        }
+    }
+
+    private static void rollback(Connection connection, Exception reason) {
+        try {
+            connection.rollback();
+            connection.setAutoCommit(true);
+        } catch (SQLException e) {
+            reason.addSuppressed(e); // the connection is gone, and the transaction with it
+        }
+    }
+
+    /**
+     * A connection that dies before COMMIT was sent takes its transaction with it; one that dies at COMMIT leaves its outcome unknown.
+     * An error that the server reports at COMMIT is a rollback.
+     */
+    private static Kind kind(SQLException e, boolean committing) {
+        String state = e.getSQLState() == null ? "08" : e.getSQLState();
+        boolean connectionLost = state.startsWith("08") || state.startsWith("57P");
+        if (connectionLost) {
+            return committing ? Kind.AMBIGUOUS : Kind.UNAVAILABLE;
+        }
+        boolean passing = state.startsWith("40") // deadlock, serialization
+                || state.startsWith("53") // disk full, too many connections
+                || state.startsWith("57") // cancelled by a time limit
+                || state.startsWith("58") // input/output error of the server
+                || state.equals("55P03") // lock not available
+                || state.equals("25006"); // read-only: a standby, for now
+        return passing ? Kind.UNAVAILABLE : Kind.BROKEN;
+    }
+
+    private static String cause(SQLException e) {
+        return String.valueOf(e.getMessage()).lines().findFirst().orElse(e.getClass().getSimpleName());
+    }
+
+    @Override
+    public void migrate() {
+        try {
+            Migrations.apply(normal, "db/postgres");
+        } catch (FlywayException e) {
+            throw new StoreException(Kind.UNAVAILABLE, "migration of " + display + ": " + reason(e), e);
+        }
+        if (dialect.knowsTimeline()) {
+            learnTimeline();
+        }
+    }
+
+    private static String reason(Throwable e) {
+        Throwable root = e;
+        while (root.getCause() != null && root.getCause() != root) {
+            root = root.getCause();
+        }
+        return String.valueOf(root.getMessage()).lines().findFirst().orElse(root.getClass().getSimpleName());
+    }
+
+    /** Some hosted databases allow neither function; then tokens rise by one, and a promotion may repeat one. */
+    private void learnTimeline() {
+        try {
+            read("timeline", session -> session.one(
+                    Sql.of("select pg_walfile_name(pg_current_wal_lsn()) as file"), Params.none()));
+        } catch (StoreException e) {
+            if (e.kind() != Kind.BROKEN) {
+                throw e;
+            }
+            dialect.timelineUnknown();
+            prepared.clear();
+            journal.record(new Event.Note(
+                    null,
+                    display + " does not tell its timeline: after the promotion of a lagging standby a token may be"
+                            + " granted twice, and only the run id tells the two apart"));
+        }
+    }
+
+    @Override
+    public String describe() {
+        return display;
+    }
+
+    @Override
+    public void close() {
+        normal.close();
+        urgent.close();
+    }
+}

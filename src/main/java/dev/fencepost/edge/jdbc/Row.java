@@ -1,0 +1,83 @@
+package dev.fencepost.edge.jdbc;
+
+import java.sql.ResultSet;
+import java.sql.ResultSetMetaData;
+import java.sql.SQLException;
+import java.sql.Timestamp;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/** One row of an answer, read by column name, the same from both databases. */
+record Row(Map<String, @Nullable Object> columns) {
+
+    static List<Row> all(ResultSet results) throws SQLException {
+        ResultSetMetaData meta = results.getMetaData();
+        List<Row> rows = new ArrayList<>();
+        while (results.next()) {
+            Map<String, @Nullable Object> columns = new HashMap<>();
+            for (int i = 1; i <= meta.getColumnCount(); i++) {
+                columns.put(meta.getColumnLabel(i).toLowerCase(Locale.ROOT), results.getObject(i));
+            }
+            rows.add(new Row(columns));
+        }
+        return rows;
+    }
+
+    private @Nullable Object value(String column) {
+        if (!columns.containsKey(column)) {
+            throw new IllegalArgumentException("no column " + column + " among " + columns.keySet());
+        }
+        return columns.get(column);
+    }
+
+    @Nullable String optionalText(String column) {
+        Object value = value(column);
+        return value == null ? null : value.toString();
+    }
+
+    String text(String column) {
+        return Objects.requireNonNull(optionalText(column), column);
+    }
+
+    @Nullable Long optionalNumber(String column) {
+        return value(column) instanceof Number number ? (Long) number.longValue() : null;
+    }
+
+    long number(String column) {
+        return Objects.requireNonNull(optionalNumber(column), column);
+    }
+
+    @Nullable Integer optionalInt(String column) {
+        Long value = optionalNumber(column);
+        return value == null ? null : (Integer) Math.toIntExact(value);
+    }
+
+    int integer(String column) {
+        return Math.toIntExact(number(column));
+    }
+
+    boolean truth(String column) {
+        Object value = Objects.requireNonNull(value(column), column);
+        return value instanceof Boolean b ? b : ((Number) value).longValue() != 0;
+    }
+
+    @Nullable Instant optionalInstant(String column) {
+        Object value = value(column);
+        return switch (value) {
+            case null -> null;
+            case Timestamp timestamp -> timestamp.toInstant();
+            case Number millis -> Instant.ofEpochMilli(millis.longValue());
+            default -> throw new IllegalArgumentException("column " + column + " is no instant");
+        };
+    }
+
+    Instant instant(String column) {
+        return Objects.requireNonNull(optionalInstant(column), column);
+    }
+}

@@ -1,0 +1,297 @@
+package dev.fencepost.edge.jdbc;
+
+import dev.fencepost.host.Spawner;
+import dev.fencepost.host.Time;
+import dev.fencepost.lease.StoreException;
+import dev.fencepost.lease.StoreException.Kind;
+import io.agroal.api.AgroalDataSource;
+import io.agroal.api.configuration.supplier.AgroalDataSourceConfigurationSupplier;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.PriorityBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import org.flywaydb.core.api.FlywayException;
+import org.jspecify.annotations.Nullable;
+import org.sqlite.SQLiteErrorCode;
+import org.sqlite.SQLiteException;
+
+/**
+ * SQLite in one file of this host. All writes go through one platform thread, since native calls pin their carrier: renewals and
+ * completions first, and never longer than {@value #BUSY_MILLIS} ms in native code while another process has the write lock.
+ *
+ * <p>The write lock is taken (BEGIN IMMEDIATE) <em>before</em> the next piece of work is chosen and before the clock is read, so that
+ * nothing is decided by a time from before the wait.
+ */
+final class SqliteDatabase implements Database {
+
+    private static final int BUSY_MILLIS = 250;
+    private static final int MAX_READERS = 4;
+    private static final Duration URGENT_WAIT = Duration.ofMillis(1_500);
+    private static final Duration NORMAL_WAIT = Duration.ofSeconds(10);
+
+    /** How long a piece of work that has begun is waited for, beyond its turn. */
+    private static final Duration LONGEST_WORK = Duration.ofSeconds(5);
+
+    private final Path file;
+    private final Dialect dialect;
+    private final Session.Prepared prepared;
+    private final AgroalDataSource writer;
+    private final AgroalDataSource readers;
+    private final PriorityBlockingQueue<Turn<?>> queue = new PriorityBlockingQueue<>(
+            16, Comparator.<Turn<?>, Urgency>comparing(turn -> turn.urgency).thenComparing(turn -> turn.number));
+    private final AtomicLong numbers = new AtomicLong();
+    private final Spawner.Task writing;
+    private volatile boolean closed;
+
+    SqliteDatabase(Path file, Time time, Spawner spawner) {
+        this.file = file;
+        this.dialect = new Dialect.Sqlite(time);
+        this.prepared = new Session.Prepared(dialect);
+        try {
+            Path folder = file.toAbsolutePath().getParent();
+            if (folder != null) {
+                Files.createDirectories(folder);
+            }
+            writer = pool(file, 1);
+            readers = pool(file, MAX_READERS);
+        } catch (IOException | SQLException e) {
+            throw new StoreException(Kind.BROKEN, describe() + ": " + e, e);
+        }
+        this.writing = spawner.platformThread("sqlite-writer", this::writeLoop);
+    }
+
+    private static AgroalDataSource pool(Path file, int size) throws SQLException {
+        String url = "jdbc:sqlite:" + file + "?journal_mode=WAL&synchronous=FULL&foreign_keys=true&busy_timeout="
+                + BUSY_MILLIS;
+        return AgroalDataSource.from(
+                new AgroalDataSourceConfigurationSupplier().connectionPoolConfiguration(pool -> pool.maxSize(size)
+                        .acquisitionTimeout(Duration.ofSeconds(5))
+                        .connectionFactoryConfiguration(factory -> factory.jdbcUrl(url)
+                                .connectionProviderClassName("org.sqlite.JDBC")
+                                .trackJdbcResources(false))));
+    }
+
+    /** One piece of work in the writer's queue. */
+    private static final class Turn<T> {
+        static final int WAITING = 0;
+        static final int BEGUN = 1;
+        static final int GIVEN_UP = 2;
+
+        final String operation;
+        final Urgency urgency;
+        final long number;
+        final Work<T> work;
+        final CompletableFuture<T> result = new CompletableFuture<>();
+        final AtomicInteger state = new AtomicInteger(WAITING);
+
+        Turn(String operation, Urgency urgency, long number, Work<T> work) {
+            this.operation = operation;
+            this.urgency = urgency;
+            this.number = number;
+            this.work = work;
+        }
+    }
+
+    @Override
+    public <T> T write(String operation, Urgency urgency, Work<T> work) {
+        if (closed) {
+            throw new StoreException(Kind.UNAVAILABLE, operation + ": the store is closed", null);
+        }
+        Turn<T> turn = new Turn<>(operation, urgency, numbers.incrementAndGet(), work);
+        queue.add(turn);
+        Duration wait = urgency == Urgency.URGENT ? URGENT_WAIT : NORMAL_WAIT;
+        try {
+            try {
+                return turn.result.get(wait.toMillis(), TimeUnit.MILLISECONDS);
+            } catch (TimeoutException notYet) {
+                if (turn.state.compareAndSet(Turn.WAITING, Turn.GIVEN_UP)) {
+                    queue.remove(turn);
+                    throw new StoreException(
+                            Kind.UNAVAILABLE,
+                            operation + ": " + describe() + " is locked by another process for more than " + wait,
+                            null);
+                }
+                return turn.result.get(LONGEST_WORK.toMillis(), TimeUnit.MILLISECONDS);
+            }
+        } catch (TimeoutException hanging) {
+            throw new StoreException(
+                    Kind.AMBIGUOUS, operation + ": " + describe() + " did not end within " + LONGEST_WORK, hanging);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            boolean never = turn.state.compareAndSet(Turn.WAITING, Turn.GIVEN_UP);
+            throw new StoreException(
+                    never ? Kind.UNAVAILABLE : Kind.AMBIGUOUS, operation + ": interrupted while it waited", e);
+        } catch (ExecutionException e) {
+            if (e.getCause() instanceof StoreException failure) {
+                throw failure;
+            }
+            throw new StoreException(Kind.BROKEN, operation + ": " + e.getCause(), e.getCause());
+        }
+    }
+
+    private void writeLoop() {
+        while (!closed) {
+            try {
+                Turn<?> first = queue.take();
+                queue.add(first); // only to know that there is work; whose turn it is shows once the lock is held
+                writeNext();
+            } catch (InterruptedException e) {
+                return;
+            }
+        }
+    }
+
+    private void writeNext() throws InterruptedException {
+        try (Connection connection = writer.getConnection();
+                Statement control = connection.createStatement()) {
+            try {
+                control.execute("begin immediate");
+            } catch (SQLException e) {
+                if (kind(e, false) == Kind.UNAVAILABLE && isBusy(e)) {
+                    return; // those who wait decide by their own time limits
+                }
+                throw e;
+            }
+            Turn<?> turn;
+            do {
+                turn = queue.poll();
+            } while (turn != null && !turn.state.compareAndSet(Turn.WAITING, Turn.BEGUN));
+            if (turn == null) {
+                control.execute("rollback");
+            } else {
+                carryOut(turn, connection, control);
+            }
+        } catch (SQLException e) {
+            failAll(e);
+        }
+    }
+
+    private <T> void carryOut(Turn<T> turn, Connection connection, Statement control) {
+        boolean committing = false;
+        try {
+            Session session = new Session(connection, dialect, prepared);
+            T result = turn.work.run(session);
+            if (session.isRollbackOnly()) {
+                control.execute("rollback");
+            } else {
+                committing = true;
+                control.execute("commit");
+            }
+            turn.result.complete(result);
+        } catch (SQLException e) {
+            rollback(control, e);
+            turn.result.completeExceptionally(failure(turn.operation, e, committing));
+        } catch (RuntimeException | Error e) {
+            rollback(control, e);
+            turn.result.completeExceptionally(e);
+        }
+    }
+
+    private static void rollback(Statement control, Throwable reason) {
+        try {
+            control.execute("rollback");
+        } catch (SQLException alreadyRolledBack) {
+            reason.addSuppressed(alreadyRolledBack);
+        }
+    }
+
+    /** The database cannot be opened or locked at all: everyone who waits is told, since trying on would keep the thread spinning. */
+    private void failAll(SQLException e) {
+        for (Turn<?> turn = queue.poll(); turn != null; turn = queue.poll()) {
+            if (turn.state.compareAndSet(Turn.WAITING, Turn.BEGUN)) {
+                turn.result.completeExceptionally(failure(turn.operation, e, false));
+            }
+        }
+    }
+
+    @Override
+    public <T> T read(String operation, Work<T> work) {
+        try (Connection connection = readers.getConnection();
+                Statement control = connection.createStatement()) {
+            control.execute("begin");
+            try {
+                return work.run(new Session(connection, dialect, prepared));
+            } finally {
+                control.execute("rollback");
+            }
+        } catch (SQLException e) {
+            throw failure(operation, e, false);
+        }
+    }
+
+    private StoreException failure(String operation, SQLException e, boolean committing) {
+        return new StoreException(kind(e, committing), operation + ": " + describe() + ": " + e.getMessage(), e);
+    }
+
+    private static Kind kind(SQLException e, boolean committing) {
+        if (!(e instanceof SQLiteException sqlite)) {
+            return Kind.UNAVAILABLE; // Agroal could not give a connection
+        }
+        String code = sqlite.getResultCode().name();
+        if (code.startsWith("SQLITE_IOERR")) {
+            return committing ? Kind.AMBIGUOUS : Kind.UNAVAILABLE;
+        }
+        boolean passing = code.startsWith("SQLITE_BUSY")
+                || code.startsWith("SQLITE_LOCKED")
+                || code.startsWith("SQLITE_CANTOPEN")
+                || code.startsWith("SQLITE_READONLY")
+                || code.equals("SQLITE_FULL");
+        return passing ? Kind.UNAVAILABLE : Kind.BROKEN;
+    }
+
+    private static boolean isBusy(SQLException e) {
+        return e instanceof SQLiteException sqlite
+                && sqlite.getResultCode().name().startsWith(SQLiteErrorCode.SQLITE_BUSY.name());
+    }
+
+    /** Two processes may start at once on a new file; Flyway has no lock of its own for SQLite. */
+    @Override
+    public void migrate() {
+        Path lockFile = file.resolveSibling(file.getFileName() + ".migrate.lock");
+        try (FileChannel channel =
+                        FileChannel.open(lockFile, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+                FileLock lock = channel.lock()) {
+            Migrations.apply(readers, "db/sqlite");
+        } catch (IOException | FlywayException e) {
+            throw new StoreException(Kind.UNAVAILABLE, "migration of " + describe() + ": " + e.getMessage(), e);
+        }
+    }
+
+    @Override
+    public String describe() {
+        return "sqlite:" + file;
+    }
+
+    @Override
+    public void close() {
+        closed = true;
+        writing.interrupt();
+        try {
+            writing.join(LONGEST_WORK);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        writer.close();
+        readers.close();
+        @Nullable Turn<?> left = queue.poll();
+        while (left != null) {
+            left.result.completeExceptionally(
+                    new StoreException(Kind.UNAVAILABLE, left.operation + ": the store is closed", null));
+            left = queue.poll();
+        }
+    }
+}

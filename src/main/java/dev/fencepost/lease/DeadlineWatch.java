@@ -1,0 +1,61 @@
+package dev.fencepost.lease;
+
+import dev.fencepost.host.Time;
+import java.time.Duration;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * Calls the alarm of every held lease whose local deadline has passed. Runs on one platform thread for all leases, so that neither a
+ * full pool nor pinned carriers can delay it; after a suspend or a SIGSTOP it is among the first things that happen (semantics 2.12).
+ */
+public final class DeadlineWatch implements Runnable {
+
+    private static final long LONGEST_WAIT_MILLIS = 250;
+
+    /** A lease under watch: its keeper knows the current term, the alarm stops the run and must not block. */
+    private record Watched(Keeper keeper, Runnable alarm) {}
+
+    private final Time time;
+    private final Set<Watched> watched = ConcurrentHashMap.newKeySet();
+
+    public DeadlineWatch(Time time) {
+        this.time = time;
+    }
+
+    /** Watches until the returned handle is closed or the alarm was called. */
+    public Handle watch(Keeper keeper, Runnable alarm) {
+        Watched entry = new Watched(keeper, alarm);
+        watched.add(entry);
+        return () -> watched.remove(entry);
+    }
+
+    /** Ends a watch. */
+    @FunctionalInterface
+    public interface Handle extends AutoCloseable {
+        @Override
+        void close();
+    }
+
+    @Override
+    public void run() {
+        try {
+            while (true) {
+                long now = time.bootMillis();
+                long next = now + LONGEST_WAIT_MILLIS;
+                for (Watched entry : watched) {
+                    long deadline = entry.keeper().term().deadlineBootMillis();
+                    if (now >= deadline) {
+                        watched.remove(entry);
+                        entry.alarm().run();
+                    } else {
+                        next = Math.min(next, deadline);
+                    }
+                }
+                time.sleep(Duration.ofMillis(Math.max(1, next - now)));
+            }
+        } catch (InterruptedException stopped) {
+            Thread.currentThread().interrupt();
+        }
+    }
+}

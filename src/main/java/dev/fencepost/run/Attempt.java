@@ -1,0 +1,27 @@
+package dev.fencepost.run;
+
+import dev.fencepost.lease.FencingToken;
+import dev.fencepost.lease.Owner;
+import dev.fencepost.lease.RunId;
+import java.time.Instant;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One try to carry out a tick's action, as stored.
+ *
+ * @param number from 1, within the tick
+ * @param endedAt and {@code outcome}: null while it runs
+ */
+public record Attempt(
+        RunId runId,
+        String job,
+        String slotKey,
+        int number,
+        FencingToken fence,
+        Owner owner,
+        Instant startedAt,
+        @Nullable Instant endedAt,
+        @Nullable Outcome outcome,
+        @Nullable Integer exitCode,
+        @Nullable Integer signal,
+        @Nullable String reason) {}

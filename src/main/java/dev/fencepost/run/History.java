@@ -1,0 +1,61 @@
+package dev.fencepost.run;
+
+import dev.fencepost.lease.LeaseView;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** What a store tells people of the past: a port. Reads only. */
+public interface History {
+
+    /** The registered jobs by id; the retired ones come last. */
+    List<JobSummary> jobs();
+
+    /** Newest first: one entry an attempt, and one for each tick that had none. Empty for an unknown job. */
+    List<Entry> history(String job, int limit);
+
+    /** Newest first: writes under leases, accepted and refused. */
+    List<WriteEvent> events(int limit);
+
+    /**
+     * @param counts ticks by outcome; a range counts as many as it holds
+     * @param skippedInARow slots skipped since the last success
+     */
+    record JobSummary(
+            String id,
+            Instant registeredSince,
+            boolean retired,
+            @Nullable LeaseView lease,
+            @Nullable Attempt running,
+            @Nullable LastTick last,
+            @Nullable Instant lastSuccessAt,
+            long skippedInARow,
+            Map<Outcome, Long> counts) {}
+
+    /** The newest tick that has an outcome. */
+    record LastTick(String slotKey, Outcome outcome, Instant endedAt) {}
+
+    /**
+     * @param attempt null for a tick that had none
+     * @param range for DROPPED and for skips too many for a row each
+     */
+    record Entry(
+            String slotKey,
+            @Nullable Outcome tickOutcome,
+            @Nullable Instant tickEndedAt,
+            @Nullable String tickReason,
+            @Nullable Attempt attempt,
+            @Nullable Range range) {}
+
+    record Range(long count, Instant first, Instant last) {}
+
+    record WriteEvent(
+            Instant at,
+            String resource,
+            String owner,
+            long fence,
+            @Nullable String runId,
+            boolean accepted,
+            @Nullable String reason) {}
+}

@@ -1,0 +1,81 @@
+package dev.fencepost.run;
+
+import dev.fencepost.lease.Lease;
+import dev.fencepost.lease.LeaseView;
+import dev.fencepost.lease.Owner;
+import dev.fencepost.lease.RunId;
+import dev.fencepost.schedule.Backlog;
+import dev.fencepost.schedule.Plan;
+import dev.fencepost.schedule.Slot;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Collection;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Slots, ticks and attempts of a store: a port. Semantics section 3 is its contract. What is said of exceptions and threads in
+ * {@link dev.fencepost.lease.Leases} holds here too.
+ */
+public interface Ticks {
+
+    /** The clock that slots are compared with: PostgreSQL's own, or this host's wall clock for SQLite. */
+    Instant now();
+
+    /**
+     * Makes these the jobs of the store. A job seen for the first time, come back, or with another schedule than before starts with
+     * its cursor at now (or at its start); one that is no longer there is marked retired. May be repeated.
+     */
+    void register(Collection<Job> jobs);
+
+    /** What planning needs to know of a job; null if it is not registered. */
+    @Nullable Situation situation(String job);
+
+    /**
+     * A job's slots and its lease, read in one go.
+     *
+     * @param lease null if it was never claimed
+     */
+    record Situation(Backlog backlog, @Nullable LeaseView lease) {}
+
+    /**
+     * Writes a plan in one transaction.
+     *
+     * @return the plan as written, without the slots that had a row already; null, and nothing is written, if the cursor is no longer
+     *     where it was read
+     */
+    @Nullable Plan apply(Job job, Backlog seen, Plan plan);
+
+    /**
+     * Claims the job's lease for a slot and inserts the attempt, atomically; opens the tick if it has no row yet. An attempt of the
+     * job that has no end is written as ABANDONED.
+     *
+     * @param reopen whether a tick with another outcome than SUCCEEDED is opened again: a person's order
+     */
+    Start start(Job job, Slot slot, Owner owner, RunId runId, boolean reopen);
+
+    /**
+     * Stores the end of the attempt, its result, the tick's outcome and an accepted event, and releases the lease; in one transaction,
+     * with the lease row locked, and only if owner, token and run id match, the attempt has no end, the tick no outcome, and the lease
+     * has not expired. Otherwise stores an event of the refusal, and nothing else.
+     */
+    Completed complete(Lease lease, Completion completion);
+
+    /**
+     * Ends an attempt that has no end yet as LEASE_LOST, without a lease (semantics 3.10).
+     *
+     * @return whether this call ended it
+     */
+    boolean endAsLost(Lease lease, String reason);
+
+    /**
+     * Ends what a dead holder left: its lease is released and its attempt written as ABANDONED, if the lease is still this grant's and
+     * either expired by the store's clock or {@code provablyDead}.
+     *
+     * @return the attempts that this call ended
+     */
+    List<Attempt> abandon(Lease lease, boolean provablyDead);
+
+    /** Reads an attempt after waiting for whoever writes under its job's lease; null if there is none. For unknown outcomes. */
+    @Nullable Attempt attempt(String job, RunId runId);
+}

@@ -1,0 +1,63 @@
+package dev.fencepost.schedule;
+
+import java.time.Instant;
+import dev.fencepost.schedule.Backlog.OpenTick;
+import java.util.List;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What is to become of the due slots of one job. Written in one transaction, if the cursor is still where it was read; the part
+ * {@code due} needs no writing.
+ *
+ * @param cursor newest planned slot after this plan
+ * @param cutBackTo instant to which ranges of dropped slots are cut, since the clock was set back, or null
+ * @param dropped missed slots that will not be run, or null
+ * @param skippedRange older slots skipped for overlap, too many for a row each, or null
+ * @param skipped slots skipped for overlap, oldest first
+ * @param opened slots that become open ticks, oldest first
+ * @param closed open ticks that are over: attempts used up, or no longer among the newest; each ends with its last attempt's result
+ * @param caughtUp how many of the opened ones were missed
+ * @param due slots to run now, oldest first, whether opened now or before
+ */
+public record Plan(
+        Instant cursor,
+        @Nullable Instant cutBackTo,
+        @Nullable SlotRange dropped,
+        @Nullable SlotRange skippedRange,
+        List<Slot> skipped,
+        List<NewTick> opened,
+        List<OpenTick> closed,
+        int caughtUp,
+        List<Slot> due) {
+
+    /** So many slots between two instants, both of them included. */
+    public record SlotRange(long count, Instant first, Instant last) {}
+
+    /** @param onTime whether it runs outside the catch-up cap */
+    public record NewTick(Slot slot, boolean onTime) {}
+
+    /** Whether there is anything to write. */
+    public boolean changes(Instant cursorBefore) {
+        return !cursor.equals(cursorBefore)
+                || dropped != null
+                || skippedRange != null
+                || !skipped.isEmpty()
+                || !opened.isEmpty()
+                || !closed.isEmpty();
+    }
+
+    /** The same without the slots of these keys, which had a row before. */
+    public Plan without(Set<String> keys) {
+        return new Plan(
+                cursor,
+                cutBackTo,
+                dropped,
+                skippedRange,
+                skipped.stream().filter(slot -> !keys.contains(slot.key())).toList(),
+                opened.stream().filter(tick -> !keys.contains(tick.slot().key())).toList(),
+                closed,
+                caughtUp,
+                due.stream().filter(slot -> !keys.contains(slot.key())).toList());
+    }
+}

@@ -11,7 +11,8 @@ import org.jspecify.annotations.Nullable;
 public sealed interface Event {
 
     /** A slot came due while the lease granted before it was still live (semantics 3.8). Not an error. */
-    record SkippedOverlap(String job, String firstSlot, String lastSlot, long count, long heldByFence) implements Event {}
+    record SkippedOverlap(String job, String firstSlot, String lastSlot, long count, long heldByFence)
+            implements Event {}
 
     /** Missed slots beyond the catch-up cap or window were given up (semantics 3.7). */
     record Dropped(String job, Instant first, Instant last, long count, String reason) implements Event {}
@@ -47,7 +48,8 @@ public sealed interface Event {
     record LeaseLost(String job, String slot, long fence, String reason) implements Event {}
 
     /** The lease of a holder on this host that is provably dead was taken over at once (semantics 2.15). */
-    record TakenOver(String job, long oldFence, long newFence, String deadOwner, int processesKilled) implements Event {}
+    record TakenOver(String job, long oldFence, long newFence, String deadOwner, int processesKilled)
+            implements Event {}
 
     /** An earlier attempt was found without a living holder and is written as ABANDONED. */
     record Abandoned(String job, String slot, int attempt, long fence) implements Event {}
@@ -60,6 +62,11 @@ public sealed interface Event {
 
     /** An error of ours or of the surroundings, with what it concerns. Logged once, counted. */
     record Problem(
-            String where, @Nullable String job, @Nullable String slot, @Nullable Long fence, String text, @Nullable Throwable cause)
+            String where,
+            @Nullable String job,
+            @Nullable String slot,
+            @Nullable Long fence,
+            String text,
+            @Nullable Throwable cause)
             implements Event {}
 }

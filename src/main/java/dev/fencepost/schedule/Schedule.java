@@ -1,5 +1,6 @@
 package dev.fencepost.schedule;
 
+import java.time.Duration;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
@@ -24,6 +25,25 @@ public sealed interface Schedule permits Every, Cron {
      * milliseconds.
      */
     long count(Instant after, Instant until);
+
+    /**
+     * The shortest and the longest gap between neighbouring slots in {@code (from, from + horizon]}, or null when fewer than two lie
+     * there. Exact, changes of the clock included. Its cost grows with the days of the horizon, not with the slots.
+     */
+    @Nullable
+    Gaps gaps(Instant from, Duration horizon);
+
+    /** {@link #gaps}: only the shortest. */
+    default @Nullable Duration shortestGap(Instant from, Duration horizon) {
+        Gaps gaps = gaps(from, horizon);
+        return gaps == null ? null : gaps.shortest();
+    }
+
+    /** {@link #gaps}: only the longest. */
+    default @Nullable Duration longestGap(Instant from, Duration horizon) {
+        Gaps gaps = gaps(from, horizon);
+        return gaps == null ? null : gaps.longest();
+    }
 
     /** The schedule as the jobs file has it, with everything that moves a slot: two schedules of the same text have the same slots. */
     String text();

@@ -35,7 +35,8 @@ public interface Leases {
     Optional<Refusal> release(Lease lease);
 
     /** The resource's row, or null if it was never claimed. */
-    @Nullable LeaseView inspect(String resource);
+    @Nullable
+    LeaseView inspect(String resource);
 
     /** All resources by name. */
     List<LeaseView> list(int limit);
@@ -45,5 +46,6 @@ public interface Leases {
      *
      * @return the row after it, or null if the resource was never claimed
      */
-    @Nullable LeaseView breakLease(String resource, String reason);
+    @Nullable
+    LeaseView breakLease(String resource, String reason);
 }

@@ -7,7 +7,6 @@ import dev.fencepost.lease.RunId;
 import dev.fencepost.schedule.Backlog;
 import dev.fencepost.schedule.Plan;
 import dev.fencepost.schedule.Slot;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.Collection;
 import java.util.List;
@@ -29,7 +28,8 @@ public interface Ticks {
     void register(Collection<Job> jobs);
 
     /** What planning needs to know of a job; null if it is not registered. */
-    @Nullable Situation situation(String job);
+    @Nullable
+    Situation situation(String job);
 
     /**
      * A job's slots and its lease, read in one go.
@@ -44,7 +44,8 @@ public interface Ticks {
      * @return the plan as written, without the slots that had a row already; null, and nothing is written, if the cursor is no longer
      *     where it was read
      */
-    @Nullable Plan apply(Job job, Backlog seen, Plan plan);
+    @Nullable
+    Plan apply(Job job, Backlog seen, Plan plan);
 
     /**
      * Claims the job's lease for a slot and inserts the attempt, atomically; opens the tick if it has no row yet. An attempt of the
@@ -77,5 +78,6 @@ public interface Ticks {
     List<Attempt> abandon(Lease lease, boolean provablyDead);
 
     /** Reads an attempt after waiting for whoever writes under its job's lease; null if there is none. For unknown outcomes. */
-    @Nullable Attempt attempt(String job, RunId runId);
+    @Nullable
+    Attempt attempt(String job, RunId runId);
 }

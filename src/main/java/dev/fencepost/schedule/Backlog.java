@@ -12,7 +12,11 @@ import org.jspecify.annotations.Nullable;
  * @param open ticks without an outcome
  * @param held the live lease of the job, or null
  */
-public record Backlog(Instant now, Instant cursor, List<OpenTick> open, @Nullable Held held) {
+public record Backlog(
+        Instant now,
+        Instant cursor,
+        List<OpenTick> open,
+        @Nullable Held held) {
 
     /**
      * A tick without an outcome.

@@ -1,7 +1,7 @@
 package dev.fencepost.schedule;
 
-import java.time.Instant;
 import dev.fencepost.schedule.Backlog.OpenTick;
+import java.time.Instant;
 import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -55,7 +55,9 @@ public record Plan(
                 dropped,
                 skippedRange,
                 skipped.stream().filter(slot -> !keys.contains(slot.key())).toList(),
-                opened.stream().filter(tick -> !keys.contains(tick.slot().key())).toList(),
+                opened.stream()
+                        .filter(tick -> !keys.contains(tick.slot().key()))
+                        .toList(),
                 closed,
                 caughtUp,
                 due.stream().filter(slot -> !keys.contains(slot.key())).toList());

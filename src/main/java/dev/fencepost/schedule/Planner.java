@@ -83,7 +83,7 @@ public final class Planner {
         for (NewTick tick : opened) {
             due.add(tick.slot());
         }
-        due.sort(Comparator.comparing(Slot::at).thenComparing(Slot::key));
+        due.sort(Comparator.comparing((Slot slot) -> slot.at()).thenComparing(Slot::key));
 
         Instant newest = schedule.latest(now);
         Instant moved = newest != null && newest.isAfter(cursor) ? newest : cursor;

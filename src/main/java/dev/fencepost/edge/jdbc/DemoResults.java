@@ -10,22 +10,19 @@ import org.jspecify.annotations.Nullable;
  */
 public final class DemoResults {
 
-    private static final Sql CREATE = Sql.of(
-            """
+    private static final Sql CREATE = Sql.of("""
             insert into demo_result (id, result, completed_by) values (:resource, null, null)
             on conflict (id) do update set result = null, completed_by = null""");
 
     private static final Sql WRITE_UNFENCED =
             Sql.of("update demo_result set result = :result, completed_by = :owner where id = :resource returning id");
 
-    private static final Sql WRITE_FENCED = Sql.of(
-            "select resource from lease where resource = :resource {for_update}",
-            """
+    private static final Sql WRITE_FENCED =
+            Sql.of("select resource from lease where resource = :resource {for_update}", """
             update demo_result set result = :result, completed_by = :owner
             where id = :resource and exists (select 1 from lease l where l.resource = :resource and l.owner = :owner
                 and l.fence = :fence and l.run_id = :run_id and {live l})
-            returning id""",
-            """
+            returning id""", """
             insert into write_event (at, resource, owner, fence, run_id, accepted, reason)
             select {now}, :resource, :owner, :fence, :run_id, false, 'STALE_TOKEN' from demo_result d
             where d.id = :resource and (d.completed_by is null or d.completed_by <> :owner)""");
@@ -52,9 +49,10 @@ public final class DemoResults {
         return database.write(
                 "demo",
                 Urgency.NORMAL,
-                session -> session.one(WRITE_UNFENCED, JdbcLeases.identity(lease).and("result", result))
-                                .first()
-                        != null);
+                session ->
+                        session.one(WRITE_UNFENCED, JdbcLeases.identity(lease).and("result", result))
+                                        .first()
+                                != null);
     }
 
     /** Returns whether the write was accepted: owner, token and run must be the newest, and the lease live. */

@@ -38,8 +38,7 @@ sealed interface Dialect permits Dialect.Postgres, Dialect.Sqlite {
     final class Postgres implements Dialect {
 
         /** Fence of the newest timeline: a promoted standby counts on from a number that its predecessor never reached. */
-        private static final String FENCE_BY_TIMELINE =
-                """
+        private static final String FENCE_BY_TIMELINE = """
                 greatest(fence + 1, \
                 ((('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint - 1) << 32) + 1)""";
 
@@ -104,7 +103,8 @@ sealed interface Dialect permits Dialect.Postgres, Dialect.Sqlite {
                 case "set_expiry" ->
                     "expires_at = :boot_now + :ttl, expires_wall = :wall_now + :ttl, boot_id = :boot_id";
                 case "set_released" -> "owner = null, run_id = null, slot_key = null, expires_at = 0, expires_wall = 0";
-                // What has passed since the grant is measured on the boot clock: the wall clock may have been set since.
+                // What has passed since the grant is measured on the boot clock: the wall clock may have been set
+                // since.
                 case "granted" ->
                     "case when " + alias + "boot_id = :boot_id then :wall_now - (:boot_now - " + alias
                             + "granted_boot) else " + alias + "granted_at end";

@@ -37,8 +37,7 @@ final class JdbcHistory implements History {
             from tick s where s.outcome = 'SUCCEEDED' and s.slot_at = (
                 select max(n.slot_at) from tick n where n.job = s.job and n.outcome = 'SUCCEEDED')""");
 
-    private static final Sql HISTORY = Sql.of(
-            """
+    private static final Sql HISTORY = Sql.of("""
             select t.slot_key, t.slot_at, t.outcome as tick_outcome, t.ended_at as tick_ended_at, t.reason as tick_reason,
                 t.range_count, t.range_first, a.run_id, a.job, a.number, a.fence, a.owner, a.started_at, a.ended_at,
                 a.outcome, a.exit_code, a.signal, a.reason
@@ -47,8 +46,7 @@ final class JdbcHistory implements History {
             order by t.slot_at desc, t.slot_key desc, a.number desc
             limit :limit""");
 
-    private static final Sql EVENTS = Sql.of(
-            """
+    private static final Sql EVENTS = Sql.of("""
             select at, resource, owner, fence, run_id, accepted, reason from write_event
             order by id desc limit :limit""");
 
@@ -96,7 +94,10 @@ final class JdbcHistory implements History {
     }
 
     private static @Nullable Row of(String job, List<Row> rows) {
-        return rows.stream().filter(row -> row.text("job").equals(job)).findFirst().orElse(null);
+        return rows.stream()
+                .filter(row -> row.text("job").equals(job))
+                .findFirst()
+                .orElse(null);
     }
 
     private static @Nullable Attempt running(String job, List<Row> rows) {
@@ -139,15 +140,17 @@ final class JdbcHistory implements History {
 
     @Override
     public List<WriteEvent> events(int limit) {
-        return database.read("events", session -> session.one(EVENTS, Params.of("limit", limit)).rows().stream()
-                .map(row -> new WriteEvent(
-                        row.instant("at"),
-                        row.text("resource"),
-                        row.text("owner"),
-                        row.number("fence"),
-                        row.optionalText("run_id"),
-                        row.truth("accepted"),
-                        row.optionalText("reason")))
-                .toList());
+        return database.read(
+                "events",
+                session -> session.one(EVENTS, Params.of("limit", limit)).rows().stream()
+                        .map(row -> new WriteEvent(
+                                row.instant("at"),
+                                row.text("resource"),
+                                row.text("owner"),
+                                row.number("fence"),
+                                row.optionalText("run_id"),
+                                row.truth("accepted"),
+                                row.optionalText("reason")))
+                        .toList());
     }
 }

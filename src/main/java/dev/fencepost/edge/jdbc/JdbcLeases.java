@@ -22,8 +22,7 @@ import org.jspecify.annotations.Nullable;
 /** Leases in the table {@code lease}: a row is made once and never deleted; a grant raises its fence. */
 final class JdbcLeases implements Leases {
 
-    static final String VIEW_COLUMNS =
-            """
+    static final String VIEW_COLUMNS = """
             l.resource, l.fence, l.owner, l.run_id, l.slot_key, l.granted_at, {expires l} as expires, \
             case when l.owner is null then 'RELEASED' when {live l} then 'LIVE' else 'EXPIRED' end as state""";
 
@@ -35,8 +34,7 @@ final class JdbcLeases implements Leases {
      * The time is compared, and the new end computed, on the row as it is once its lock is held: a row that the holder renewed while
      * this statement waited is judged anew.
      */
-    static final String GRANT =
-            """
+    static final String GRANT = """
             update lease set owner = :owner, run_id = :run_id, slot_key = :slot_key, fence = {next_fence},
                 {set_grant}, {set_expiry}
             where resource = :resource and {dead}""";
@@ -45,16 +43,14 @@ final class JdbcLeases implements Leases {
             Sql.of(MAKE_ROW, GRANT, "select " + VIEW_COLUMNS + " from lease l where l.resource = :resource");
 
     /** The row is locked first and the clock compared with what is locked: see semantics 2.8 (a). */
-    private static final Sql RENEW = Sql.of(
-            """
+    private static final Sql RENEW = Sql.of("""
             with l as materialized (
                 select * from lease where resource = :resource {for_update})
             update lease set {set_expiry} from l
             where lease.resource = l.resource and l.owner = :owner and l.fence = :fence and l.run_id = :run_id and {live l}
             returning {expires lease} as expires""");
 
-    private static final Sql RELEASE = Sql.of(
-            """
+    private static final Sql RELEASE = Sql.of("""
             update lease set {set_released}
             where resource = :resource and owner = :owner and fence = :fence and run_id = :run_id
             returning resource""");
@@ -105,7 +101,8 @@ final class JdbcLeases implements Leases {
     public Renewal renew(Lease lease, Duration ttl) {
         Leases.checkTtl(ttl);
         return database.write("renew " + lease.resource(), Urgency.URGENT, session -> {
-            Row row = session.one(RENEW, identity(lease).and("ttl", ttl.toMillis())).first();
+            Row row = session.one(RENEW, identity(lease).and("ttl", ttl.toMillis()))
+                    .first();
             if (row == null) {
                 return new Renewal.Lost(reason(session, lease));
             }
@@ -133,27 +130,32 @@ final class JdbcLeases implements Leases {
 
     @Override
     public @Nullable LeaseView inspect(String resource) {
-        return database.read("inspect " + resource, session -> {
-            Row row = session.one(INSPECT, Params.of("resource", resource)).first();
-            return row == null ? null : view(row);
-        });
+        return database.<Optional<LeaseView>>read("inspect " + resource, session -> {
+                    Row row = session.one(INSPECT, Params.of("resource", resource))
+                            .first();
+                    return Optional.ofNullable(row).map(JdbcLeases::view);
+                })
+                .orElse(null);
     }
 
     @Override
     public List<LeaseView> list(int limit) {
-        return database.read("leases", session -> session.one(LIST, Params.of("limit", limit)).rows().stream()
-                .map(JdbcLeases::view)
-                .toList());
+        return database.read(
+                "leases",
+                session -> session.one(LIST, Params.of("limit", limit)).rows().stream()
+                        .map(JdbcLeases::view)
+                        .toList());
     }
 
     @Override
     public @Nullable LeaseView breakLease(String resource, String reason) {
-        return database.write("break " + resource, Urgency.NORMAL, session -> {
-            Row row = session.run(BREAK, Params.of("resource", resource).and("reason", reason))
-                    .getLast()
-                    .first();
-            return row == null ? null : view(row);
-        });
+        return database.<Optional<LeaseView>>write("break " + resource, Urgency.NORMAL, session -> {
+                    Row row = session.run(BREAK, Params.of("resource", resource).and("reason", reason))
+                            .getLast()
+                            .first();
+                    return Optional.ofNullable(row).map(JdbcLeases::view);
+                })
+                .orElse(null);
     }
 
     static Params identity(Lease lease) {
@@ -185,7 +187,8 @@ final class JdbcLeases implements Leases {
     static LeaseView view(Row row) {
         String owner = row.optionalText("owner");
         if (owner == null) {
-            return new LeaseView(row.text("resource"), row.number("fence"), State.RELEASED, null, null, null, null, null);
+            return new LeaseView(
+                    row.text("resource"), row.number("fence"), State.RELEASED, null, null, null, null, null);
         }
         return new LeaseView(
                 row.text("resource"),

@@ -73,7 +73,10 @@ public final class JdbcStore implements Store {
 
     @Override
     public void check() {
-        database.write("check", Urgency.NORMAL, session -> session.one(CHECK, Params.none()).changed());
+        database.write(
+                "check",
+                Urgency.NORMAL,
+                session -> session.one(CHECK, Params.none()).changed());
     }
 
     @Override

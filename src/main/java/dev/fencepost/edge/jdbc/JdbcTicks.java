@@ -26,11 +26,11 @@ import dev.fencepost.schedule.Slot;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -44,8 +44,7 @@ final class JdbcTicks implements Ticks {
 
     private static final Sql KNOWN_JOBS = Sql.of("select id, schedule_text, retired_at from job {for_update}");
 
-    private static final Sql REGISTER = Sql.of(
-            """
+    private static final Sql REGISTER = Sql.of("""
             insert into job (id, schedule_text, since, cursor_at) values (:job, :schedule, {now}, coalesce(:start, {now}))
             on conflict (id) do update set
                 schedule_text = :schedule, since = {now}, cursor_at = {now}, retired_at = null""");
@@ -65,37 +64,32 @@ final class JdbcTicks implements Ticks {
             from tick t where t.job = :job and t.outcome is null
             order by t.slot_at desc limit 20000""");
 
-    private static final Sql MOVE_CURSOR = Sql.of(
-            "update job set cursor_at = :cursor where id = :job and cursor_at = :seen returning id");
+    private static final Sql MOVE_CURSOR =
+            Sql.of("update job set cursor_at = :cursor where id = :job and cursor_at = :seen returning id");
 
-    private static final Sql OPEN = Sql.of(
-            """
+    private static final Sql OPEN = Sql.of("""
             insert into tick (job, slot_key, slot_at, on_time, opened_at)
             values (:job, :slot_key, :slot_at, :on_time, {now})
             on conflict (job, slot_key) do nothing returning slot_key""");
 
-    private static final Sql CLOSED_AT_ONCE = Sql.of(
-            """
+    private static final Sql CLOSED_AT_ONCE = Sql.of("""
             insert into tick (job, slot_key, slot_at, on_time, opened_at, outcome, reason, ended_at, range_count, range_first)
             values (:job, :slot_key, :slot_at, false, {now}, :outcome, :reason, {now}, :range_count, :range_first)
             on conflict (job, slot_key) do nothing returning slot_key""");
 
     /** The number of attempts was read with the plan: an attempt that was started since keeps the tick open. */
-    private static final Sql CLOSE = Sql.of(
-            """
+    private static final Sql CLOSE = Sql.of("""
             update tick set ended_at = {now}, reason = :reason, outcome = coalesce(
                 (select a.outcome from attempt a where a.job = :job and a.slot_key = :slot_key and a.ended_at is not null
                     order by a.number desc limit 1), 'DROPPED')
             where job = :job and slot_key = :slot_key and outcome is null and attempts = :attempts
             returning slot_key""");
 
-    private static final Sql RANGES_BEYOND = Sql.of(
-            """
+    private static final Sql RANGES_BEYOND = Sql.of("""
             select slot_key, range_first from tick
             where job = :job and range_count is not null and slot_at > :now""");
 
-    private static final Sql CUT_RANGE = Sql.of(
-            """
+    private static final Sql CUT_RANGE = Sql.of("""
             update tick set slot_at = :slot_at, range_count = :range_count
             where job = :job and slot_key = :slot_key""");
 
@@ -146,8 +140,7 @@ final class JdbcTicks implements Ticks {
     private static final String LOCK = "select resource from lease where resource = :resource {for_update}";
 
     /** The attempt has ended as this completion says, and the lease is still its own: nothing but this transaction can have done it. */
-    private static final String COMPLETED =
-            """
+    private static final String COMPLETED = """
              exists (select 1 from attempt a join lease l on l.resource = a.job and l.run_id = a.run_id
                 where a.run_id = :run_id and a.fence = :fence and a.outcome = :outcome
                     and l.resource = :resource and l.owner = :owner and l.fence = :fence)""";
@@ -177,17 +170,13 @@ final class JdbcTicks implements Ticks {
             "select a.outcome, t.outcome as tick_outcome from attempt a left join tick t on t.job = a.job"
                     + " and t.slot_key = a.slot_key where a.run_id = :run_id");
 
-    private static final Sql REFUSED_EVENT = Sql.of(
-            """
+    private static final Sql REFUSED_EVENT = Sql.of("""
             insert into write_event (at, resource, owner, fence, run_id, accepted, reason)
             values ({now}, :resource, :owner, :fence, :run_id, false, :reason)""");
 
-    private static final Sql END_AS_LOST = Sql.of(
-            LOCK,
-            """
+    private static final Sql END_AS_LOST = Sql.of(LOCK, """
             update attempt set ended_at = {now}, outcome = 'LEASE_LOST', reason = :reason
-            where run_id = :run_id and fence = :fence and owner = :owner and ended_at is null returning run_id""",
-            """
+            where run_id = :run_id and fence = :fence and owner = :owner and ended_at is null returning run_id""", """
             update lease set {set_released}
             where resource = :resource and owner = :owner and fence = :fence and run_id = :run_id""");
 
@@ -202,8 +191,8 @@ final class JdbcTicks implements Ticks {
             where resource = :resource and owner = :owner and fence = :fence and run_id = :run_id and (:dead or {dead})
                 and not exists (select 1 from attempt a where a.run_id = :run_id and a.ended_at is null)""");
 
-    private static final Sql READ_BACK = Sql.of(
-            LOCK, "select " + ATTEMPT_COLUMNS + " from attempt where run_id = :run_id and job = :resource");
+    private static final Sql READ_BACK =
+            Sql.of(LOCK, "select " + ATTEMPT_COLUMNS + " from attempt where run_id = :run_id and job = :resource");
 
     private final Database database;
 
@@ -215,7 +204,8 @@ final class JdbcTicks implements Ticks {
     public Instant now() {
         return database.read(
                 "clock",
-                session -> Objects.requireNonNull(session.one(NOW, Params.none()).first())
+                session -> Objects.requireNonNull(
+                                session.one(NOW, Params.none()).first())
                         .instant("now"));
     }
 
@@ -231,8 +221,9 @@ final class JdbcTicks implements Ticks {
                 if (jobs.stream().noneMatch(job -> job.id().equals(id))) {
                     gone.add(id);
                 } else if (!retired
-                        && jobs.stream().anyMatch(job -> job.id().equals(id)
-                                && job.schedule().text().equals(schedule))) {
+                        && jobs.stream()
+                                .anyMatch(job -> job.id().equals(id)
+                                        && job.schedule().text().equals(schedule))) {
                     unchanged.add(id);
                 }
             }
@@ -259,77 +250,81 @@ final class JdbcTicks implements Ticks {
 
     @Override
     public @Nullable Situation situation(String job) {
-        return database.read("situation of " + job, session -> {
-            List<Answer> answers = session.run(SITUATION, Params.of("job", job));
-            Row row = answers.getFirst().first();
-            if (row == null) {
-                return null;
-            }
-            LeaseView lease = row.optionalText("resource") == null ? null : JdbcLeases.view(row);
-            boolean live = lease != null && lease.isLive();
-            List<OpenTick> open = answers.getLast().rows().stream()
-                    .map(tick -> {
-                        boolean running = tick.integer("running") > 0;
-                        // An attempt whose lease is over will be abandoned by the next claim, and counts then.
-                        int spent = tick.integer("spent") + (running && !live ? 1 : 0);
-                        return new OpenTick(
-                                new Slot(tick.text("slot_key"), tick.instant("slot_at")),
-                                tick.truth("on_time"),
-                                tick.integer("attempts"),
-                                spent,
-                                running && live);
-                    })
-                    .toList();
-            Held held = live ? new Held(row.instant("granted"), row.number("fence")) : null;
-            return new Situation(new Backlog(row.instant("now"), row.instant("cursor_at"), open, held), lease);
-        });
+        return database.<Optional<Situation>>read("situation of " + job, session -> {
+                    List<Answer> answers = session.run(SITUATION, Params.of("job", job));
+                    Row row = answers.getFirst().first();
+                    if (row == null) {
+                        return Optional.empty();
+                    }
+                    LeaseView lease = row.optionalText("resource") == null ? null : JdbcLeases.view(row);
+                    boolean live = lease != null && lease.isLive();
+                    List<OpenTick> open = answers.getLast().rows().stream()
+                            .map(tick -> {
+                                boolean running = tick.integer("running") > 0;
+                                // An attempt whose lease is over will be abandoned by the next claim, and counts then.
+                                int spent = tick.integer("spent") + (running && !live ? 1 : 0);
+                                return new OpenTick(
+                                        new Slot(tick.text("slot_key"), tick.instant("slot_at")),
+                                        tick.truth("on_time"),
+                                        tick.integer("attempts"),
+                                        spent,
+                                        running && live);
+                            })
+                            .toList();
+                    Held held = live ? new Held(row.instant("granted"), row.number("fence")) : null;
+                    return Optional.of(new Situation(
+                            new Backlog(row.instant("now"), row.instant("cursor_at"), open, held), lease));
+                })
+                .orElse(null);
     }
 
     @Override
     public @Nullable Plan apply(Job job, Backlog seen, Plan plan) {
-        return database.write("plan " + job.id(), Urgency.NORMAL, session -> {
-            Params cursor = Params.of("job", job.id())
-                    .and("cursor", plan.cursor())
-                    .and("seen", seen.cursor());
-            if (session.one(MOVE_CURSOR, cursor).first() == null) {
-                session.rollbackOnly();
-                return null;
-            }
-            if (plan.cutBackTo() != null) {
-                cutRanges(session, job, plan.cutBackTo());
-            }
-            Set<String> taken = new HashSet<>();
-            for (NewTick tick : plan.opened()) {
-                Params params = slot(job, tick.slot()).and("on_time", tick.onTime());
-                if (session.one(OPEN, params).first() == null) {
-                    taken.add(tick.slot().key());
-                }
-            }
-            for (Slot slot : plan.skipped()) {
-                if (!closedAtOnce(session, job, slot, Outcome.SKIPPED_OVERLAP, null)) {
-                    taken.add(slot.key());
-                }
-            }
-            if (plan.skippedRange() != null) {
-                closedAtOnce(session, job, range(plan.skippedRange()), Outcome.SKIPPED_OVERLAP, plan.skippedRange());
-            }
-            if (plan.dropped() != null) {
-                closedAtOnce(session, job, range(plan.dropped()), Outcome.DROPPED, plan.dropped());
-            }
-            for (OpenTick tick : plan.closed()) {
-                session.one(
-                        CLOSE,
-                        slot(job, tick.slot())
-                                .and("attempts", tick.attempts())
-                                .and(
-                                        "reason",
-                                        tick.spent() >= job.maxAttempts()
-                                                ? "attempts used up"
-                                                : "newer slots are due, catch-up.max is "
-                                                        + job.catchUp().max()));
-            }
-            return taken.isEmpty() ? plan : plan.without(taken);
-        });
+        return database.<Optional<Plan>>write("plan " + job.id(), Urgency.NORMAL, session -> {
+                    Params cursor = Params.of("job", job.id())
+                            .and("cursor", plan.cursor())
+                            .and("seen", seen.cursor());
+                    if (session.one(MOVE_CURSOR, cursor).first() == null) {
+                        session.rollbackOnly();
+                        return Optional.empty();
+                    }
+                    if (plan.cutBackTo() != null) {
+                        cutRanges(session, job, plan.cutBackTo());
+                    }
+                    Set<String> taken = new HashSet<>();
+                    for (NewTick tick : plan.opened()) {
+                        Params params = slot(job, tick.slot()).and("on_time", tick.onTime());
+                        if (session.one(OPEN, params).first() == null) {
+                            taken.add(tick.slot().key());
+                        }
+                    }
+                    for (Slot slot : plan.skipped()) {
+                        if (!closedAtOnce(session, job, slot, Outcome.SKIPPED_OVERLAP, null)) {
+                            taken.add(slot.key());
+                        }
+                    }
+                    if (plan.skippedRange() != null) {
+                        closedAtOnce(
+                                session, job, range(plan.skippedRange()), Outcome.SKIPPED_OVERLAP, plan.skippedRange());
+                    }
+                    if (plan.dropped() != null) {
+                        closedAtOnce(session, job, range(plan.dropped()), Outcome.DROPPED, plan.dropped());
+                    }
+                    for (OpenTick tick : plan.closed()) {
+                        session.one(
+                                CLOSE,
+                                slot(job, tick.slot())
+                                        .and("attempts", tick.attempts())
+                                        .and(
+                                                "reason",
+                                                tick.spent() >= job.maxAttempts()
+                                                        ? "attempts used up"
+                                                        : "newer slots are due, catch-up.max is "
+                                                                + job.catchUp().max()));
+                    }
+                    return Optional.of(taken.isEmpty() ? plan : plan.without(taken));
+                })
+                .orElse(null);
     }
 
     private static Slot range(SlotRange range) {
@@ -340,8 +335,8 @@ final class JdbcTicks implements Ticks {
         return Params.of("job", job.id()).and("slot_key", slot.key()).and("slot_at", slot.at());
     }
 
-    private static boolean closedAtOnce(
-            Session session, Job job, Slot slot, Outcome outcome, @Nullable SlotRange range) throws SQLException {
+    private static boolean closedAtOnce(Session session, Job job, Slot slot, Outcome outcome, @Nullable SlotRange range)
+            throws SQLException {
         String reason = outcome == Outcome.DROPPED
                 ? "missed, catch-up.max is " + job.catchUp().max()
                 : "the run before was still under its lease";
@@ -448,10 +443,11 @@ final class JdbcTicks implements Ticks {
     @Override
     public List<Attempt> abandon(Lease lease, boolean provablyDead) {
         String reason = provablyDead ? "holder died, as its host knows" : "holder died: its lease expired";
-        Params params =
-                JdbcLeases.identity(lease).and("dead", provablyDead).and("reason", reason);
-        return database.write("abandon " + lease.resource(), Urgency.NORMAL, session ->
-                session.run(ABANDON, params).get(1).rows().stream()
+        Params params = JdbcLeases.identity(lease).and("dead", provablyDead).and("reason", reason);
+        return database.write(
+                "abandon " + lease.resource(),
+                Urgency.NORMAL,
+                session -> session.run(ABANDON, params).get(1).rows().stream()
                         .map(JdbcTicks::attempt)
                         .toList());
     }
@@ -459,10 +455,11 @@ final class JdbcTicks implements Ticks {
     @Override
     public @Nullable Attempt attempt(String job, RunId runId) {
         Params params = Params.of("resource", job).and("run_id", runId.toString());
-        return database.write("read back " + job, Urgency.URGENT, session -> {
-            Row row = session.run(READ_BACK, params).getLast().first();
-            return row == null ? null : attempt(row);
-        });
+        return database.<Optional<Attempt>>write("read back " + job, Urgency.URGENT, session -> {
+                    Row row = session.run(READ_BACK, params).getLast().first();
+                    return Optional.ofNullable(row).map(JdbcTicks::attempt);
+                })
+                .orElse(null);
     }
 
     static Attempt attempt(Row row) {

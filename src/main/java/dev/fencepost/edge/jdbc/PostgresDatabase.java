@@ -53,8 +53,8 @@ final class PostgresDatabase implements Database {
     private static AgroalDataSource pool(
             String jdbcUrl, @Nullable String user, @Nullable String password, int size, Limits limits)
             throws SQLException {
-        AgroalDataSourceConfigurationSupplier configuration =
-                new AgroalDataSourceConfigurationSupplier().connectionPoolConfiguration(pool -> pool.maxSize(size)
+        AgroalDataSourceConfigurationSupplier configuration = new AgroalDataSourceConfigurationSupplier()
+                .connectionPoolConfiguration(pool -> pool.maxSize(size)
                         .acquisitionTimeout(Duration.ofSeconds(limits.connectSeconds() + 1L))
                         .validationTimeout(Duration.ofMinutes(1))
                         .idleValidationTimeout(Duration.ofSeconds(30))
@@ -156,7 +156,10 @@ final class PostgresDatabase implements Database {
     }
 
     private static String cause(SQLException e) {
-        return String.valueOf(e.getMessage()).lines().findFirst().orElse(e.getClass().getSimpleName());
+        return String.valueOf(e.getMessage())
+                .lines()
+                .findFirst()
+                .orElse(e.getClass().getSimpleName());
     }
 
     @Override
@@ -176,14 +179,19 @@ final class PostgresDatabase implements Database {
         while (root.getCause() != null && root.getCause() != root) {
             root = root.getCause();
         }
-        return String.valueOf(root.getMessage()).lines().findFirst().orElse(root.getClass().getSimpleName());
+        return String.valueOf(root.getMessage())
+                .lines()
+                .findFirst()
+                .orElse(root.getClass().getSimpleName());
     }
 
     /** Some hosted databases allow neither function; then tokens rise by one, and a promotion may repeat one. */
     private void learnTimeline() {
         try {
-            read("timeline", session -> session.one(
-                    Sql.of("select pg_walfile_name(pg_current_wal_lsn()) as file"), Params.none()));
+            read(
+                    "timeline",
+                    session ->
+                            session.one(Sql.of("select pg_walfile_name(pg_current_wal_lsn()) as file"), Params.none()));
         } catch (StoreException e) {
             if (e.kind() != Kind.BROKEN) {
                 throw e;

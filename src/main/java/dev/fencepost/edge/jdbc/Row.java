@@ -36,7 +36,8 @@ record Row(Map<String, @Nullable Object> columns) {
         return columns.get(column);
     }
 
-    @Nullable String optionalText(String column) {
+    @Nullable
+    String optionalText(String column) {
         Object value = value(column);
         return value == null ? null : value.toString();
     }
@@ -45,7 +46,8 @@ record Row(Map<String, @Nullable Object> columns) {
         return Objects.requireNonNull(optionalText(column), column);
     }
 
-    @Nullable Long optionalNumber(String column) {
+    @Nullable
+    Long optionalNumber(String column) {
         return value(column) instanceof Number number ? (Long) number.longValue() : null;
     }
 
@@ -53,7 +55,8 @@ record Row(Map<String, @Nullable Object> columns) {
         return Objects.requireNonNull(optionalNumber(column), column);
     }
 
-    @Nullable Integer optionalInt(String column) {
+    @Nullable
+    Integer optionalInt(String column) {
         Long value = optionalNumber(column);
         return value == null ? null : (Integer) Math.toIntExact(value);
     }
@@ -67,7 +70,8 @@ record Row(Map<String, @Nullable Object> columns) {
         return value instanceof Boolean b ? b : ((Number) value).longValue() != 0;
     }
 
-    @Nullable Instant optionalInstant(String column) {
+    @Nullable
+    Instant optionalInstant(String column) {
         Object value = value(column);
         return switch (value) {
             case null -> null;

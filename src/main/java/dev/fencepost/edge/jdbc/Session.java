@@ -38,7 +38,8 @@ final class Session {
     /** @param changed how many rows it wrote, where it returns none */
     record Answer(int changed, List<Row> rows) {
 
-        @Nullable Row first() {
+        @Nullable
+        Row first() {
             return rows.isEmpty() ? null : rows.getFirst();
         }
     }

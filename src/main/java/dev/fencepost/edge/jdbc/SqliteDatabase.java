@@ -77,8 +77,8 @@ final class SqliteDatabase implements Database {
     private static AgroalDataSource pool(Path file, int size) throws SQLException {
         String url = "jdbc:sqlite:" + file + "?journal_mode=WAL&synchronous=FULL&foreign_keys=true&busy_timeout="
                 + BUSY_MILLIS;
-        return AgroalDataSource.from(
-                new AgroalDataSourceConfigurationSupplier().connectionPoolConfiguration(pool -> pool.maxSize(size)
+        return AgroalDataSource.from(new AgroalDataSourceConfigurationSupplier()
+                .connectionPoolConfiguration(pool -> pool.maxSize(size)
                         .acquisitionTimeout(Duration.ofSeconds(5))
                         .connectionFactoryConfiguration(factory -> factory.jdbcUrl(url)
                                 .connectionProviderClassName("org.sqlite.JDBC")
@@ -262,8 +262,7 @@ final class SqliteDatabase implements Database {
     @Override
     public void migrate() {
         Path lockFile = file.resolveSibling(file.getFileName() + ".migrate.lock");
-        try (FileChannel channel =
-                        FileChannel.open(lockFile, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+        try (FileChannel channel = FileChannel.open(lockFile, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
                 FileLock lock = channel.lock()) {
             Migrations.apply(readers, "db/sqlite");
         } catch (IOException | FlywayException e) {

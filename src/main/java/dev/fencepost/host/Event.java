@@ -47,9 +47,8 @@ public sealed interface Event {
     /** The lease was lost before the run ended; the run is stopped. */
     record LeaseLost(String job, String slot, long fence, String reason) implements Event {}
 
-    /** The lease of a holder on this host that is provably dead was taken over at once (semantics 2.15). */
-    record TakenOver(String job, long oldFence, long newFence, String deadOwner, int processesKilled)
-            implements Event {}
+    /** The lease of a holder on this host that is provably dead was given up for it, for the next claim (semantics 2.15). */
+    record TakenOver(String job, long oldFence, String deadOwner, int processesKilled) implements Event {}
 
     /** An earlier attempt was found without a living holder and is written as ABANDONED. */
     record Abandoned(String job, String slot, int attempt, long fence) implements Event {}

@@ -21,7 +21,7 @@ public final class Keeper implements Runnable {
 
         void renewFailed(Lease lease, StoreException cause);
 
-        void lost(Lease lease, Refusal reason);
+        void lost(Lease lease, Term term, Refusal reason);
     }
 
     private final Leases leases;
@@ -72,7 +72,7 @@ public final class Keeper implements Runnable {
                         }
                         case Renewal.Lost lost -> {
                             if (!closed) {
-                                listener.lost(lease, lost.reason());
+                                listener.lost(lease, term, lost.reason());
                             }
                             return;
                         }

@@ -39,9 +39,12 @@ public record Term(long sentBootMillis, long ttlMillis) {
         return Math.max(1, ttlMillis / 3);
     }
 
-    /** The grace that still fits between the deadline and the end, with half of the margin left for the kill. */
-    public Duration graceWithin(Duration wanted) {
-        Duration room = Duration.ofMillis(marginMillis() / 2);
-        return wanted.compareTo(room) < 0 ? wanted : room;
+    /**
+     * The grace that a run under this lease may be given now: as wanted, but at most half of the margin, and half of what is left until
+     * the end; the other half is for the kill. Nothing after the end: a runner that was frozen kills at once when it wakes.
+     */
+    public Duration grace(Duration wanted, long nowBootMillis) {
+        long room = Math.min(marginMillis(), Math.max(0, endBootMillis() - nowBootMillis)) / 2;
+        return wanted.toMillis() < room ? wanted : Duration.ofMillis(room);
     }
 }

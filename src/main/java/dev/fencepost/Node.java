@@ -1,0 +1,192 @@
+package dev.fencepost;
+
+import dev.fencepost.host.Event;
+import dev.fencepost.host.Journal;
+import dev.fencepost.host.Spawner;
+import dev.fencepost.host.Time;
+import dev.fencepost.lease.DeadlineWatch;
+import dev.fencepost.lease.Owner;
+import dev.fencepost.lease.StoreException;
+import dev.fencepost.run.Children;
+import dev.fencepost.run.Job;
+import dev.fencepost.run.JobLoop;
+import dev.fencepost.run.Runner;
+import dev.fencepost.run.Ticks;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One runner: read this first. It is woken once a second, makes sure that the store is ready, and lets each job that has something due
+ * look at its slots. A missed, late or doubled wake-up harms nothing: which slots are due comes from the store's cursor.
+ *
+ * <p>Recovery is part of the wake-up: until the store was reachable once, every wake-up (with growing distance) tries to migrate it and
+ * to register the jobs; the node stays up meanwhile. What a dead holder left is cleaned up by the {@link JobLoop} of its job.
+ */
+public final class Node {
+
+    /** Due times up to so far ahead are waited for exactly; it is the distance between two wake-ups. */
+    public static final Duration LOOK_AHEAD = Duration.ofSeconds(1);
+
+    private static final Duration FIRST_RETRY = Duration.ofSeconds(1);
+    private static final Duration MAX_RETRY = Duration.ofSeconds(15);
+
+    private final Store store;
+    private final List<Job> jobs;
+    private final List<JobLoop> loops;
+    private final DeadlineWatch watch;
+    private final Time time;
+    private final Spawner spawner;
+    private final Journal journal;
+    private final AtomicBoolean preparing = new AtomicBoolean();
+    private Duration retry = FIRST_RETRY;
+    private volatile long prepareAgainAt = Long.MIN_VALUE;
+    private volatile @Nullable Instant planningSince;
+    private volatile long lastWakeBootMillis;
+    private volatile boolean draining;
+
+    /**
+     * @param ticks the store's planning side, perhaps behind retries and a circuit breaker; claims, renewals and completions never go
+     *     through it
+     */
+    public Node(
+            Store store,
+            Ticks ticks,
+            List<Job> jobs,
+            Owner owner,
+            Runner runner,
+            Children children,
+            DeadlineWatch watch,
+            Time time,
+            Spawner spawner,
+            Journal journal) {
+        this.store = store;
+        this.jobs = List.copyOf(jobs);
+        this.watch = watch;
+        this.time = time;
+        this.spawner = spawner;
+        this.journal = journal;
+        this.loops = jobs.stream()
+                .map(job -> new JobLoop(job, ticks, runner, children, owner, time, spawner, journal))
+                .toList();
+        this.lastWakeBootMillis = time.bootMillis();
+    }
+
+    /** Starts the watch over lease deadlines. Everything else happens at wake-ups. */
+    public void start() {
+        spawner.platformThread("deadline-watch", watch);
+    }
+
+    /** To be called about once a second, by any thread; returns at once. */
+    public void wake() {
+        lastWakeBootMillis = time.bootMillis();
+        if (draining) {
+            return;
+        }
+        Instant since = planningSince;
+        if (since == null) {
+            prepareSoon();
+            return;
+        }
+        long horizon = time.bootMillis() + LOOK_AHEAD.toMillis();
+        for (JobLoop loop : loops) {
+            loop.wakeIfDue(since, horizon);
+        }
+    }
+
+    private void prepareSoon() {
+        if (time.bootMillis() < prepareAgainAt || !preparing.compareAndSet(false, true)) {
+            return;
+        }
+        spawner.virtualThread("prepare", () -> {
+            try {
+                prepare();
+            } finally {
+                preparing.set(false);
+            }
+        });
+    }
+
+    private void prepare() {
+        try {
+            store.prepare();
+            store.register(jobs);
+            planningSince = store.now();
+            journal.record(new Event.StoreAvailable(true, null));
+            wake();
+        } catch (StoreException e) {
+            journal.record(new Event.StoreAvailable(false, e.getMessage()));
+            prepareAgainAt = time.bootMillis() + retry.toMillis();
+            Duration doubled = retry.multipliedBy(2);
+            retry = doubled.compareTo(MAX_RETRY) > 0 ? MAX_RETRY : doubled;
+        }
+    }
+
+    /** Whether the store has been reached and the jobs are registered. */
+    public boolean isPrepared() {
+        return planningSince != null;
+    }
+
+    /** How long ago the last wake-up was; a node that is not woken any more is dead, whatever else says it is well. */
+    public Duration sinceLastWake() {
+        return Duration.ofMillis(time.bootMillis() - lastWakeBootMillis);
+    }
+
+    /** The job whose look at its slots has been under way the longest, and for how long; null if there is none. */
+    public @Nullable StuckLook longestLook() {
+        StuckLook longest = null;
+        for (JobLoop loop : loops) {
+            Duration since = loop.lookingFor();
+            if (since != null && (longest == null || since.compareTo(longest.since()) > 0)) {
+                longest = new StuckLook(loop.job().id(), since);
+            }
+        }
+        return longest;
+    }
+
+    /** A look at a job's slots that has not come back. */
+    public record StuckLook(String job, Duration since) {}
+
+    public List<JobLoop> loops() {
+        return loops;
+    }
+
+    /**
+     * Graceful stop: no new ticks; running ones get the drain time, then are stopped, and their leases released; their slots are still
+     * due (semantics 3.11).
+     *
+     * @return whether every run had ended by itself within the drain time
+     */
+    public boolean drain(Duration drain) throws InterruptedException {
+        draining = true;
+        for (JobLoop loop : loops) {
+            loop.stopStarting();
+        }
+        List<JobLoop> left = awaitEnd(loops, drain);
+        if (left.isEmpty()) {
+            return true;
+        }
+        Duration longestGrace = Duration.ZERO;
+        for (JobLoop loop : left) {
+            loop.stopRun("shutdown");
+            Duration grace = loop.job().grace();
+            longestGrace = grace.compareTo(longestGrace) > 0 ? grace : longestGrace;
+        }
+        awaitEnd(left, longestGrace.plusSeconds(4));
+        return false;
+    }
+
+    private List<JobLoop> awaitEnd(List<JobLoop> of, Duration limit) throws InterruptedException {
+        long end = time.bootMillis() + limit.toMillis();
+        List<JobLoop> left = new ArrayList<>();
+        for (JobLoop loop : of) {
+            if (!loop.awaitEndOfRun(Duration.ofMillis(Math.max(0, end - time.bootMillis())))) {
+                left.add(loop);
+            }
+        }
+        return left;
+    }
+}

@@ -1,0 +1,346 @@
+package dev.fencepost.run;
+
+import dev.fencepost.host.Event;
+import dev.fencepost.host.Journal;
+import dev.fencepost.host.Spawner;
+import dev.fencepost.host.Time;
+import dev.fencepost.lease.Lease;
+import dev.fencepost.lease.LeaseView;
+import dev.fencepost.lease.Owner;
+import dev.fencepost.lease.RunId;
+import dev.fencepost.lease.StoreException;
+import dev.fencepost.run.Ticks.Situation;
+import dev.fencepost.schedule.Plan;
+import dev.fencepost.schedule.Plan.SlotRange;
+import dev.fencepost.schedule.Planner;
+import dev.fencepost.schedule.Slot;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One job on this node: looks at its slots when something may be due, writes the plan, and runs one slot at a time.
+ *
+ * <p>Looking and running are apart: a slot that comes due while the job runs has to be skipped by somebody. At most one look and one run
+ * are under way; a wake-up during a look is remembered. Whatever goes wrong here is recorded and tried again later; it never reaches
+ * another job.
+ */
+public final class JobLoop {
+
+    private static final Duration FIRST_BACKOFF = Duration.ofSeconds(1);
+    private static final Duration MAX_BACKOFF = Duration.ofSeconds(15);
+
+    /** A job with nothing to do is looked at again after so long, whatever the clocks say. */
+    private static final Duration LONGEST_REST = Duration.ofMinutes(1);
+
+    /** Open ticks may be waiting behind another node's lease; it can end early. */
+    private static final Duration LONGEST_REST_WHILE_WAITING = Duration.ofSeconds(10);
+
+    /** A plan that others outran is made again; more often than this it waits for the next look. */
+    private static final int MOST_PLANS_IN_A_ROW = 10;
+
+    private final Job job;
+    private final Ticks ticks;
+    private final Runner runner;
+    private final Children children;
+    private final Owner owner;
+    private final Time time;
+    private final Spawner spawner;
+    private final Journal journal;
+
+    private final AtomicBoolean waiting = new AtomicBoolean();
+    private final AtomicBoolean looking = new AtomicBoolean();
+    private volatile boolean lookAgain;
+    private volatile long lookingSince;
+    private volatile long nextLookAt;
+    private volatile boolean storeFailed;
+    private Duration backoff = FIRST_BACKOFF;
+    private volatile boolean stopping;
+
+    private final Object runLock = new Object();
+    private @Nullable Run run;
+
+    /** A run from before its claim was sent until its end is stored. */
+    private record Run(RunId id, StopRequest stop, Spawner.Task task) {}
+
+    public JobLoop(
+            Job job,
+            Ticks ticks,
+            Runner runner,
+            Children children,
+            Owner owner,
+            Time time,
+            Spawner spawner,
+            Journal journal) {
+        this.job = job;
+        this.ticks = ticks;
+        this.runner = runner;
+        this.children = children;
+        this.owner = owner;
+        this.time = time;
+        this.spawner = spawner;
+        this.journal = journal;
+    }
+
+    public Job job() {
+        return job;
+    }
+
+    /** Looks at the job's slots once its time has come, if that is before the horizon on the boot clock. Returns at once. */
+    public void wakeIfDue(Instant planningSince, long horizonBootMillis) {
+        if (nextLookAt > horizonBootMillis || !waiting.compareAndSet(false, true)) {
+            return;
+        }
+        spawner.virtualThread("look-" + job.id(), () -> {
+            try {
+                time.sleep(Duration.ofMillis(nextLookAt - time.bootMillis()));
+            } catch (InterruptedException stopped) {
+                Thread.currentThread().interrupt();
+                return;
+            } finally {
+                waiting.set(false);
+            }
+            if (time.bootMillis() >= nextLookAt) { // else somebody has looked meanwhile
+                look(planningSince);
+            }
+        });
+    }
+
+    private void look(Instant planningSince) {
+        lookAgain = true;
+        if (!looking.compareAndSet(false, true)) {
+            return; // whoever looks will look again
+        }
+        lookingSince = time.bootMillis();
+        try {
+            while (lookAgain && !stopping) {
+                lookAgain = false;
+                lookOnce(planningSince);
+            }
+        } finally {
+            lookingSince = 0;
+            looking.set(false);
+        }
+    }
+
+    private void lookOnce(Instant planningSince) {
+        try {
+            long sent = time.bootMillis();
+            Duration rest = planAndRun(planningSince);
+            nextLookAt = sent + rest.toMillis();
+            backoff = FIRST_BACKOFF;
+            if (storeFailed) {
+                storeFailed = false;
+                journal.record(new Event.StoreAvailable(true, null));
+            }
+        } catch (StoreException e) {
+            if (!storeFailed) {
+                storeFailed = true;
+                journal.record(new Event.StoreAvailable(false, e.getMessage()));
+            }
+            retryLater();
+        } catch (RuntimeException | Error e) {
+            journal.record(new Event.Problem("planning", job.id(), null, null, "the job is looked at again later", e));
+            retryLater();
+        }
+    }
+
+    private void retryLater() {
+        nextLookAt = time.bootMillis() + backoff.toMillis();
+        Duration doubled = backoff.multipliedBy(2);
+        backoff = doubled.compareTo(MAX_BACKOFF) > 0 ? MAX_BACKOFF : doubled;
+    }
+
+    /** Returns how long nothing can come due. */
+    private Duration planAndRun(Instant planningSince) {
+        for (int i = 0; i < MOST_PLANS_IN_A_ROW; i++) {
+            Situation situation = ticks.situation(job.id());
+            if (situation == null) {
+                throw new IllegalStateException("job " + job.id() + " is not registered in the store");
+            }
+            if (cleanUp(situation.lease())) {
+                continue;
+            }
+            Plan plan =
+                    Planner.plan(job.schedule(), job.catchUp(), job.maxAttempts(), planningSince, situation.backlog());
+            if (plan.changes(situation.backlog().cursor())) {
+                plan = ticks.apply(job, situation.backlog(), plan);
+                if (plan == null) {
+                    continue; // another node was faster
+                }
+                tell(plan, situation);
+            }
+            LeaseView lease = situation.lease();
+            boolean held = lease != null && lease.isLive();
+            if (!plan.due().isEmpty() && !held) {
+                startRun(plan.due().getFirst(), planningSince);
+            }
+            return rest(situation, held && !plan.due().isEmpty(), lease);
+        }
+        return Duration.ofMillis(200);
+    }
+
+    private Duration rest(Situation situation, boolean waiting, @Nullable LeaseView lease) {
+        Instant now = situation.backlog().now();
+        Duration rest = waiting ? LONGEST_REST_WHILE_WAITING : LONGEST_REST;
+        Instant next = job.schedule().next(now);
+        if (next != null) {
+            rest = shorter(rest, Duration.between(now, next));
+        }
+        if (lease != null && lease.isLive() && lease.expiresAt() != null) {
+            Duration untilFree = Duration.between(now, lease.expiresAt()).plusMillis(20);
+            rest = shorter(rest, untilFree.compareTo(Duration.ofMillis(20)) < 0 ? Duration.ofMillis(20) : untilFree);
+        }
+        return rest;
+    }
+
+    private static Duration shorter(Duration a, Duration b) {
+        return a.compareTo(b) < 0 ? a : b;
+    }
+
+    /**
+     * Ends what a dead holder left: one whose lease has expired, one on this host that is provably dead, or a claim of ours that
+     * arrived after we had given it up.
+     *
+     * @return whether something changed, so that the situation has to be read again
+     */
+    private boolean cleanUp(@Nullable LeaseView view) {
+        Lease lease = view == null ? null : view.lease();
+        if (view == null || lease == null) {
+            return false;
+        }
+        boolean ours = lease.owner().equals(owner);
+        if (ours && isRunning(lease.runId())) {
+            return false;
+        }
+        boolean dead = ours || children.provablyDead(lease.owner());
+        if (view.isLive() && !dead) {
+            return false;
+        }
+        int killed = dead ? children.sweep(lease.runId()) : 0;
+        List<Attempt> abandoned = ticks.abandon(lease, dead);
+        for (Attempt attempt : abandoned) {
+            journal.record(new Event.Abandoned(
+                    job.id(),
+                    attempt.slotKey(),
+                    attempt.number(),
+                    attempt.fence().value()));
+        }
+        if (dead && view.isLive()) {
+            journal.record(new Event.TakenOver(
+                    job.id(), lease.fence().value(), lease.owner().text(), killed));
+        }
+        return !abandoned.isEmpty() || view.isLive();
+    }
+
+    private void tell(Plan plan, Situation situation) {
+        long heldBy = situation.lease() == null ? 0 : situation.lease().fence();
+        SlotRange older = plan.skippedRange();
+        if (older != null) {
+            journal.record(new Event.SkippedOverlap(
+                    job.id(), older.first().toString(), older.last().toString(), older.count(), heldBy));
+        }
+        for (Slot slot : plan.skipped()) {
+            journal.record(new Event.SkippedOverlap(job.id(), slot.key(), slot.key(), 1, heldBy));
+        }
+        SlotRange dropped = plan.dropped();
+        if (dropped != null) {
+            journal.record(new Event.Dropped(
+                    job.id(),
+                    dropped.first(),
+                    dropped.last(),
+                    dropped.count(),
+                    "missed, catch-up.max is " + job.catchUp().max()));
+        }
+        List<Instant> missed = plan.opened().stream()
+                .filter(tick -> !tick.onTime())
+                .map(tick -> tick.slot().at())
+                .toList();
+        if (!missed.isEmpty()) {
+            journal.record(new Event.CaughtUp(job.id(), missed.getFirst(), missed.getLast(), missed.size()));
+        }
+    }
+
+    private boolean isRunning(RunId id) {
+        synchronized (runLock) {
+            return run != null && run.id().equals(id);
+        }
+    }
+
+    private void startRun(Slot slot, Instant planningSince) {
+        synchronized (runLock) {
+            if (run != null || stopping) {
+                return;
+            }
+            RunId id = runner.newRunId();
+            StopRequest stop = new StopRequest();
+            // The task waits for the lock, so that the run is known before its claim is sent.
+            run = new Run(
+                    id, stop, spawner.virtualThread("run-" + job.id(), () -> carryOut(slot, id, stop, planningSince)));
+        }
+    }
+
+    private void carryOut(Slot slot, RunId id, StopRequest stop, Instant planningSince) {
+        Duration pause = Duration.ZERO;
+        try {
+            synchronized (runLock) {
+                // see startRun
+            }
+            Runner.Result result = runner.run(job, slot, id, stop, false, files -> {});
+            if (result instanceof Runner.Result.NoAnswer none) {
+                throw none.cause();
+            }
+            if (result instanceof Runner.Result.Held) {
+                pause = Duration.ofMillis(200);
+            }
+        } catch (InterruptedException stopped) {
+            Thread.currentThread().interrupt();
+        } catch (StoreException e) {
+            journal.record(new Event.StoreAvailable(false, e.getMessage()));
+            storeFailed = true;
+            pause = FIRST_BACKOFF;
+        } catch (RuntimeException | Error e) {
+            journal.record(new Event.Problem("run", job.id(), slot.key(), null, "the run broke off", e));
+            pause = MAX_BACKOFF;
+        } finally {
+            synchronized (runLock) {
+                run = null;
+            }
+            nextLookAt = time.bootMillis() + pause.toMillis();
+            look(planningSince);
+        }
+    }
+
+    /** How long the look under way has taken, or null if there is none. */
+    public @Nullable Duration lookingFor() {
+        long since = lookingSince;
+        return since == 0 ? null : Duration.ofMillis(time.bootMillis() - since);
+    }
+
+    /** No slot is started after this. */
+    public void stopStarting() {
+        synchronized (runLock) {
+            stopping = true;
+        }
+    }
+
+    /** Stops the run, if there is one, for a shutdown: its slot stays due. */
+    public void stopRun(String reason) {
+        synchronized (runLock) {
+            if (run != null) {
+                run.stop().request(StopRequest.Reason.SHUTDOWN, reason, job.grace());
+            }
+        }
+    }
+
+    /** Waits for the end of the run under way. Returns whether there is none left. */
+    public boolean awaitEndOfRun(Duration limit) throws InterruptedException {
+        Run current;
+        synchronized (runLock) {
+            current = run;
+        }
+        return current == null || current.task().join(limit);
+    }
+}

@@ -1,0 +1,418 @@
+package dev.fencepost.run;
+
+import dev.fencepost.host.Entropy;
+import dev.fencepost.host.Event;
+import dev.fencepost.host.Journal;
+import dev.fencepost.host.Spawner;
+import dev.fencepost.host.Time;
+import dev.fencepost.lease.DeadlineWatch;
+import dev.fencepost.lease.Keeper;
+import dev.fencepost.lease.Lease;
+import dev.fencepost.lease.Leases;
+import dev.fencepost.lease.Owner;
+import dev.fencepost.lease.Refusal;
+import dev.fencepost.lease.RunId;
+import dev.fencepost.lease.StoreException;
+import dev.fencepost.lease.Term;
+import dev.fencepost.run.ChildProcess.Exit;
+import dev.fencepost.run.ChildProcess.Output;
+import dev.fencepost.run.Workspace.RunFiles;
+import dev.fencepost.schedule.Slot;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Carries out one slot of one job, from claim to stored end; read {@link #run} from top to bottom.
+ *
+ * <p>claim → keeper and deadline watch → child → its end, or a reason to stop it → completion, sent again until it has an answer or the
+ * lease is over. Runs on a thread of its own, which waits for all of it. Claim, renewal and completion go straight to the store.
+ */
+public final class Runner {
+
+    private static final Duration FIRST_BACKOFF = Duration.ofMillis(100);
+    private static final Duration MAX_BACKOFF = Duration.ofSeconds(2);
+
+    /** How long a claim without an answer is tried again before the slot is left for the next look. */
+    private static final Duration CLAIM_PATIENCE = Duration.ofSeconds(10);
+
+    /** How long a graceful stop tries to store the end of a run. */
+    private static final Duration SHUTDOWN_PATIENCE = Duration.ofSeconds(3);
+
+    private static final int REPORTED_EFFECT_LINES = 3;
+
+    private final Leases leases;
+    private final Ticks ticks;
+    private final Children children;
+    private final Workspace workspace;
+    private final DeadlineWatch watch;
+    private final Time time;
+    private final Spawner spawner;
+    private final Entropy entropy;
+    private final Journal journal;
+    private final Owner owner;
+    private final long logLimitBytes;
+
+    public Runner(
+            Leases leases,
+            Ticks ticks,
+            Children children,
+            Workspace workspace,
+            DeadlineWatch watch,
+            Time time,
+            Spawner spawner,
+            Entropy entropy,
+            Journal journal,
+            Owner owner,
+            long logLimitBytes) {
+        this.leases = leases;
+        this.ticks = ticks;
+        this.children = children;
+        this.workspace = workspace;
+        this.watch = watch;
+        this.time = time;
+        this.spawner = spawner;
+        this.entropy = entropy;
+        this.journal = journal;
+        this.owner = owner;
+        this.logLimitBytes = logLimitBytes;
+    }
+
+    /** What came of a slot. */
+    public sealed interface Result {
+
+        /** An attempt was made; the outcome is stored, or {@code refused} says why it is not. */
+        record Ended(
+                Outcome outcome,
+                @Nullable Exit exit,
+                @Nullable String reason,
+                @Nullable Refusal refused) implements Result {}
+
+        /** Another run holds the job's lease. */
+        record Held(Lease by) implements Result {}
+
+        /** The tick has an outcome, or no attempts left. */
+        record Closed(Refusal reason) implements Result {}
+
+        /** The store gave no answer to the claim; nothing was started. */
+        record NoAnswer(StoreException cause) implements Result {}
+    }
+
+    /** A new run id, to be known to the node before it is sent: a lease of ours that no run of ours knows is given back. */
+    public RunId newRunId() {
+        return new RunId(entropy.uuid());
+    }
+
+    /**
+     * @param stop lets others stop this run; also used by its keeper and its deadline
+     * @param reopen see {@link Ticks#start}
+     * @param started told the log file once the child runs
+     */
+    public Result run(Job job, Slot slot, RunId runId, StopRequest stop, boolean reopen, Consumer<RunFiles> started)
+            throws InterruptedException {
+        long sent = time.bootMillis();
+        Start start;
+        try {
+            start = claim(job, slot, runId, reopen);
+        } catch (StoreException noAnswer) {
+            return new Result.NoAnswer(noAnswer);
+        }
+        return switch (start) {
+            case Start.Held held -> new Result.Held(held.by());
+            case Start.Closed closed -> new Result.Closed(closed.reason());
+            case Start.Started granted -> attempt(job, slot, granted, sent, stop, started);
+        };
+    }
+
+    /** Tries of one claim keep one run id; so a try that arrived without our knowing is found, not doubled (semantics 3.13). */
+    private Start claim(Job job, Slot slot, RunId runId, boolean reopen) throws InterruptedException {
+        long giveUp = time.bootMillis()
+                + Math.min(CLAIM_PATIENCE.toMillis(), job.ttl().toMillis() / 4);
+        Duration backoff = FIRST_BACKOFF;
+        while (true) {
+            try {
+                return ticks.start(job, slot, owner, runId, reopen);
+            } catch (StoreException e) {
+                if (e.kind() == StoreException.Kind.BROKEN || time.bootMillis() + backoff.toMillis() >= giveUp) {
+                    throw e;
+                }
+                time.sleep(backoff);
+                backoff = longer(backoff);
+            }
+        }
+    }
+
+    private Result attempt(
+            Job job, Slot slot, Start.Started granted, long sent, StopRequest stop, Consumer<RunFiles> started)
+            throws InterruptedException {
+        Lease lease = granted.lease();
+        for (Attempt dead : granted.abandoned()) {
+            journal.record(new Event.Abandoned(
+                    job.id(), dead.slotKey(), dead.number(), dead.fence().value()));
+        }
+        journal.record(new Event.Started(
+                job.id(),
+                slot.key(),
+                granted.attempt(),
+                lease.fence().value(),
+                lease.runId().toString(),
+                granted.lag()));
+        Keeper keeper = new Keeper(leases, time, lease, job.ttl(), sent, listener(job, slot, stop));
+        Spawner.Task renewing = spawner.virtualThread("keeper-" + job.id(), keeper);
+        long began = time.bootMillis();
+        try (DeadlineWatch.Handle ignored = watch.watch(keeper, () -> {
+            Duration grace = keeper.term().grace(job.grace(), time.bootMillis());
+            if (stop.request(StopRequest.Reason.LEASE_LOST, "no renewal before the local deadline", grace)) {
+                journal.record(new Event.LeaseLost(
+                        job.id(), slot.key(), lease.fence().value(), "no renewal before the local deadline"));
+            }
+        })) {
+            Verdict verdict = carryOut(job, slot, granted, stop, started);
+            Refusal refused = store(job, slot, lease, keeper, verdict, stop);
+            Outcome outcome = refused == null ? verdict.completion().outcome() : Outcome.LEASE_LOST;
+            journal.record(new Event.Executed(
+                    job.id(),
+                    slot.key(),
+                    granted.attempt(),
+                    lease.fence().value(),
+                    outcome.name(),
+                    outcome.isFailure() && stop.reason() != StopRequest.Reason.SHUTDOWN,
+                    verdict.completion().reason(),
+                    Duration.ofMillis(time.bootMillis() - began)));
+            return new Result.Ended(
+                    outcome, verdict.exit(), verdict.completion().reason(), refused);
+        } finally {
+            keeper.close();
+            renewing.interrupt();
+        }
+    }
+
+    private Keeper.Listener listener(Job job, Slot slot, StopRequest stop) {
+        return new Keeper.Listener() {
+            @Override
+            public void renewed(Lease lease) {
+                journal.record(
+                        new Event.Renewed(job.id(), slot.key(), lease.fence().value()));
+            }
+
+            @Override
+            public void renewFailed(Lease lease, StoreException cause) {
+                journal.record(new Event.RenewFailed(
+                        job.id(), slot.key(), lease.fence().value(), String.valueOf(cause.getMessage())));
+            }
+
+            @Override
+            public void lost(Lease lease, Term term, Refusal reason) {
+                Duration grace = term.grace(job.grace(), time.bootMillis());
+                if (stop.request(StopRequest.Reason.LEASE_LOST, "renewal refused: " + reason, grace)) {
+                    journal.record(new Event.LeaseLost(
+                            job.id(), slot.key(), lease.fence().value(), reason.name()));
+                }
+            }
+        };
+    }
+
+    /** How the child ended and what is to be stored of it. */
+    private record Verdict(Completion completion, @Nullable Exit exit) {}
+
+    private Verdict carryOut(Job job, Slot slot, Start.Started granted, StopRequest stop, Consumer<RunFiles> started)
+            throws InterruptedException {
+        if (stop.reason() != null) {
+            return new Verdict(stopped(stop), null);
+        }
+        RunFiles files;
+        ChildProcess child;
+        try {
+            files = workspace.prepare(
+                    job.id(), slot, granted.attempt(), granted.lease().runId());
+            child = children.start(spec(job, slot, granted, files));
+        } catch (Children.StartFailure | IOException e) {
+            String reason = "could not be started: " + e.getMessage();
+            return new Verdict(new Completion(Outcome.FAILED, true, true, null, null, reason, null, null), null);
+        }
+        stop.attach(child);
+        started.accept(files);
+        Exit exit = awaitEnd(job, child, stop);
+        stop.ended();
+        Output output = child.finish();
+        return new Verdict(completion(job, files, exit, output, stop), exit);
+    }
+
+    /** Of a run that was stopped before its child was started. */
+    private static Completion stopped(StopRequest stop) {
+        StopRequest.Reason reason = Objects.requireNonNull(stop.reason());
+        Outcome outcome = reason.outcome();
+        boolean closes = outcome != Outcome.LEASE_LOST && outcome != Outcome.ABANDONED;
+        boolean counted = reason != StopRequest.Reason.SHUTDOWN;
+        return new Completion(outcome, closes, counted, null, null, stop.text(), null, null);
+    }
+
+    private Exit awaitEnd(Job job, ChildProcess child, StopRequest stop) throws InterruptedException {
+        long timeoutAt = job.timeout() == null
+                ? Long.MAX_VALUE
+                : time.bootMillis() + job.timeout().toMillis();
+        while (true) {
+            long left = timeoutAt - time.bootMillis();
+            if (left <= 0 && stop.reason() == null) {
+                stop.request(StopRequest.Reason.TIMEOUT, "timeout of " + job.timeout() + " passed", job.grace());
+            }
+            // Once it is being stopped the end is near: the process is killed by its own thread after the grace.
+            Duration wait = left <= 0 ? Duration.ofSeconds(1) : Duration.ofMillis(Math.min(left, 60_000));
+            Exit exit = child.await(wait);
+            if (exit != null) {
+                return exit;
+            }
+        }
+    }
+
+    private Completion completion(Job job, RunFiles files, Exit exit, Output output, StopRequest stop) {
+        StopRequest.Reason reason = stop.reason();
+        Outcome outcome;
+        String why = reason == null ? null : stop.text();
+        byte[] result = null;
+        if (reason == null) {
+            outcome = exit.code() == 0 ? Outcome.SUCCEEDED : Outcome.FAILED;
+            if (outcome == Outcome.FAILED) {
+                why = exit.signal() == null ? "exit code " + exit.code() : "signal " + exit.signal();
+            }
+            try {
+                result = workspace.result(files);
+                List<Integer> effects = workspace.announcedEffects(files, REPORTED_EFFECT_LINES);
+                if (!effects.isEmpty()) {
+                    outcome = Outcome.FAILED;
+                    why = "line " + effects.getFirst() + " of $FENCEPOST_EFFECTS names a sink, and none is configured;"
+                            + " nothing was sent";
+                }
+            } catch (IOException e) {
+                outcome = Outcome.FAILED;
+                why = String.valueOf(e.getMessage());
+            }
+        } else {
+            outcome = reason.outcome();
+        }
+        if (output.leftovers() > 0) {
+            String left = output.leftovers() + " processes outlived the command and were killed";
+            why = why == null ? left : why + "; " + left;
+        }
+        boolean closes = outcome != Outcome.LEASE_LOST && outcome != Outcome.ABANDONED;
+        boolean counted = reason != StopRequest.Reason.SHUTDOWN;
+        return new Completion(outcome, closes, counted, exit.code(), exit.signal(), why, result, output.tail());
+    }
+
+    /**
+     * Stores the end, until it has an answer or the lease is over by our own clock.
+     *
+     * @return null when it is stored, else why not
+     */
+    private @Nullable Refusal store(Job job, Slot slot, Lease lease, Keeper keeper, Verdict verdict, StopRequest stop)
+            throws InterruptedException {
+        if (verdict.completion().outcome() == Outcome.LEASE_LOST) {
+            endAsLost(job, slot, lease, String.valueOf(verdict.completion().reason()), stop);
+            return null;
+        }
+        long patience = stop.reason() == StopRequest.Reason.SHUTDOWN
+                ? time.bootMillis() + SHUTDOWN_PATIENCE.toMillis()
+                : Long.MAX_VALUE;
+        Duration backoff = FIRST_BACKOFF;
+        boolean mayBeStored = false;
+        while (true) {
+            try {
+                if (mayBeStored && isStored(lease, verdict.completion())) {
+                    return null;
+                }
+                switch (ticks.complete(lease, verdict.completion())) {
+                    case Completed.Stored stored -> {
+                        return null;
+                    }
+                    case Completed.Refused refused -> {
+                        if (mayBeStored && isStored(lease, verdict.completion())) {
+                            return null;
+                        }
+                        journal.record(new Event.StaleTokenRejected(
+                                job.id(),
+                                slot.key(),
+                                lease.fence().value(),
+                                refused.reason().name()));
+                        endAsLost(job, slot, lease, "completion refused: " + refused.reason(), stop);
+                        return refused.reason();
+                    }
+                }
+            } catch (StoreException e) {
+                mayBeStored |= e.kind() == StoreException.Kind.AMBIGUOUS;
+                long end = Math.min(keeper.term().endBootMillis(), patience);
+                if (time.bootMillis() + backoff.toMillis() >= end || e.kind() == StoreException.Kind.BROKEN) {
+                    journal.record(new Event.Problem(
+                            "completion",
+                            job.id(),
+                            slot.key(),
+                            lease.fence().value(),
+                            "the end of the run could not be stored; its output stays on disk",
+                            e));
+                    endAsLost(job, slot, lease, "the store did not answer before the lease was over", stop);
+                    return Refusal.EXPIRED;
+                }
+                time.sleep(backoff);
+                backoff = longer(backoff);
+            }
+        }
+    }
+
+    private boolean isStored(Lease lease, Completion completion) {
+        Attempt attempt = ticks.attempt(lease.resource(), lease.runId());
+        return attempt != null && attempt.outcome() == completion.outcome();
+    }
+
+    /** Best effort: where the store does not answer, the next claimant writes the attempt as ABANDONED. */
+    private void endAsLost(Job job, Slot slot, Lease lease, String reason, StopRequest stop) {
+        try {
+            ticks.endAsLost(lease, reason);
+        } catch (StoreException e) {
+            if (stop.reason() != StopRequest.Reason.SHUTDOWN) {
+                journal.record(new Event.Note(
+                        job.id(),
+                        "attempt at " + slot.key() + " with token " + lease.fence()
+                                + " is left for the next claimant to close: " + e.getMessage()));
+            }
+        }
+    }
+
+    private Children.Spec spec(Job job, Slot slot, Start.Started granted, RunFiles files) {
+        Lease lease = granted.lease();
+        Map<String, String> environment = new HashMap<>(job.env());
+        environment.put("FENCEPOST_JOB", job.id());
+        environment.put("FENCEPOST_SLOT", slot.key());
+        environment.put("FENCEPOST_ATTEMPT", String.valueOf(granted.attempt()));
+        environment.put("FENCEPOST_OWNER", lease.owner().text());
+        environment.put("FENCEPOST_FENCE", lease.fence().toString());
+        environment.put("FENCEPOST_RUN_ID", lease.runId().toString());
+        environment.put("FENCEPOST_LEASE_EXPIRES", lease.expiresAt().toString());
+        environment.put(
+                "FENCEPOST_DEADLINE",
+                job.timeout() == null
+                        ? ""
+                        : time.wallClock().plus(job.timeout()).toString());
+        environment.put("FENCEPOST_IDEMPOTENCY_KEY", slot.idempotencyKey(job.id()));
+        environment.put("FENCEPOST_OUTPUT_DIR", files.output().toString());
+        environment.put("FENCEPOST_RESULT", files.result().toString());
+        environment.put("FENCEPOST_EFFECTS", files.effects().toString());
+        return new Children.Spec(
+                lease.runId(),
+                job.command(),
+                environment,
+                job.workingDir(),
+                job.stdin(),
+                files.log(),
+                logLimitBytes,
+                job.secrets());
+    }
+
+    private static Duration longer(Duration backoff) {
+        Duration doubled = backoff.multipliedBy(2);
+        return doubled.compareTo(MAX_BACKOFF) > 0 ? MAX_BACKOFF : doubled;
+    }
+}

@@ -110,18 +110,18 @@ public final class JobLoop {
 
     private void look(Instant planningSince) {
         lookAgain = true;
-        if (!looking.compareAndSet(false, true)) {
-            return; // whoever looks will look again
-        }
-        lookingSince = time.bootMillis();
-        try {
-            while (lookAgain && !stopping) {
-                lookAgain = false;
-                lookOnce(planningSince);
+        // Whoever looks already will look again; asked for once more after it let go, so that no wish falls between the two.
+        while (lookAgain && !stopping && looking.compareAndSet(false, true)) {
+            lookingSince = time.bootMillis();
+            try {
+                while (lookAgain && !stopping) {
+                    lookAgain = false;
+                    lookOnce(planningSince);
+                }
+            } finally {
+                lookingSince = 0;
+                looking.set(false);
             }
-        } finally {
-            lookingSince = 0;
-            looking.set(false);
         }
     }
 

@@ -110,7 +110,8 @@ public final class JobLoop {
 
     private void look(Instant planningSince) {
         lookAgain = true;
-        // Whoever looks already will look again; asked for once more after it let go, so that no wish falls between the two.
+        // Whoever looks already will look again; asked for once more after it let go, so that no wish falls between the
+        // two.
         while (lookAgain && !stopping && looking.compareAndSet(false, true)) {
             lookingSince = time.bootMillis();
             try {

@@ -70,7 +70,8 @@ public final class Cron implements Schedule {
         this.text = "cron " + (text.dialect() == Dialect.UNIX ? "unix" : "quartz") + " \"" + text.text() + "\" zone "
                 + zone.getId();
         this.wildcard = text.isWildcard();
-        this.everyHour = text.written(CronField.HOUR).startsWith("*");
+        this.everyHour =
+                text.isWildcard(CronField.HOUR) || text.written(CronField.HOUR).equals("0-23");
         this.textWarnings = text.warnings();
         this.times = times;
         this.zone = zone;
@@ -322,19 +323,15 @@ public final class Cron implements Schedule {
     }
 
     private static String missingDay(CronText text, DayPattern days) {
-        StringBuilder reason =
-                new StringBuilder("no date in 400 years has day-of-month " + CronText.quote(text.written(CronField.DAY))
-                        + " in month " + CronText.quote(text.written(CronField.MONTH)));
-        if (text.isRestricted(CronField.WEEKDAY)
-                || text.written(CronField.WEEKDAY).length() > 1) {
-            reason.append(" on day-of-week ").append(CronText.quote(text.written(CronField.WEEKDAY)));
+        String date = " has day-of-month " + CronText.quote(text.written(CronField.DAY)) + " in month "
+                + CronText.quote(text.written(CronField.MONTH));
+        String weekday = text.written(CronField.WEEKDAY);
+        if (!weekday.equals("*") && !weekday.equals("?")) {
+            date += " on day-of-week " + CronText.quote(weekday);
         }
-        if (!text.written(CronField.YEAR).equals("*")) {
-            reason.append(" in year ").append(CronText.quote(text.written(CronField.YEAR)));
-        }
-        return reason.append(" (the longest of these months has ")
-                .append(days.longestMonth())
-                .append(" days)")
-                .toString();
+        String year = text.written(CronField.YEAR);
+        return year.equals("*")
+                ? "no date in 400 years" + date + " (at most " + days.longestMonth() + " days there)"
+                : "no date of year " + CronText.quote(year) + date;
     }
 }

@@ -62,7 +62,15 @@ enum CronField {
     /** What may be written, for messages. */
     String expected(Cron.Dialect dialect) {
         String numbers = min(dialect) + "-" + max;
-        return names.isEmpty() ? numbers : numbers + " or " + names.getFirst() + "-" + names.getLast();
+        String plain = names.isEmpty() ? numbers : numbers + " or " + names.getFirst() + "-" + names.getLast();
+        if (dialect == Cron.Dialect.UNIX) {
+            return plain;
+        }
+        return switch (this) {
+            case DAY -> plain + " (also L, L-3, LW, 15W)";
+            case WEEKDAY -> plain + " (also 6L, 6#3)";
+            default -> plain;
+        };
     }
 
     /** The short name that a longer word begins with ("Monday"), or null. */

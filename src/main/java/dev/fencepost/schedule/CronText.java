@@ -118,9 +118,9 @@ final class CronText {
 
     /** Whether the runs are meant by their spacing: the rule is about the text, as in Vixie cron, not about the values. */
     boolean isWildcard() {
-        return starts(CronField.MINUTE)
-                || starts(CronField.HOUR)
-                || (dialect == Dialect.QUARTZ && starts(CronField.SECOND));
+        return isWildcard(CronField.MINUTE)
+                || isWildcard(CronField.HOUR)
+                || (dialect == Dialect.QUARTZ && isWildcard(CronField.SECOND));
     }
 
     /** Whether the field says something, so that it counts for the rule that joins the two day fields. */
@@ -128,10 +128,10 @@ final class CronText {
         return !field(field).startsWith("*") && !field(field).equals("?");
     }
 
-    /** The field as written; {@code *} for a year that is not there. */
+    /** The field as written; {@code *} for one that is not there. */
     String written(CronField field) {
         int index = index(field);
-        return index < written.size() ? written.get(index) : "*";
+        return index >= 0 && index < written.size() ? written.get(index) : "*";
     }
 
     /** What was accepted but is rarely meant. */
@@ -150,7 +150,8 @@ final class CronText {
                 .collect(Collectors.joining("", "\"", "\""));
     }
 
-    private boolean starts(CronField field) {
+    /** Whether this field alone makes the expression a wildcard. */
+    boolean isWildcard(CronField field) {
         String value = field(field);
         return value.startsWith("*") || (dialect == Dialect.QUARTZ && value.startsWith("0/"));
     }
@@ -294,10 +295,11 @@ final class CronText {
                             .collect(Collectors.joining(","));
         }
         if (from > to) {
-            boolean toSunday = field == CronField.WEEKDAY && to == field.min(dialect);
-            String head = toSunday ? start + "-SUN" : from == field.max ? start : start + "-" + field.max;
-            String tail = toSunday ? "" : "," + (to == field.min(dialect) ? end : field.min(dialect) + "-" + end);
-            throw refused(field, raw, "the range " + start + "-" + end + " runs backwards; write " + head + tail);
+            throw refused(
+                    field,
+                    raw,
+                    "the range " + start + "-" + end + " runs backwards; write "
+                            + forwards(field, start, from, end, to));
         }
         if (step > to - from && step > 1) {
             warnings.add(field.title + " " + quote(raw) + ": the step " + step + " is longer than the range " + start
@@ -308,6 +310,19 @@ final class CronText {
                     "day-of-week \"1-5\" means SUN-THU in the Quartz dialect, where 1 is Sunday; if you mean MON-FRI, write that");
         }
         return from + "-" + to + stepText;
+    }
+
+    /** The same values as a backward range, in ranges that ascend. A week may be written to its end, Sunday. */
+    private String forwards(CronField field, String start, int from, String end, int to) {
+        if (field != CronField.WEEKDAY) {
+            return (from == field.max ? start : start + "-" + field.max) + ","
+                    + (to == field.min ? end : field.min + "-" + end);
+        }
+        int sunday = field.min(dialect);
+        if (dialect == Dialect.UNIX && from == field.max) {
+            return "SUN-" + end;
+        }
+        return start + "-SUN" + (to == sunday ? "" : to == sunday + 1 ? "," + end : ",MON-" + end);
     }
 
     /** The forms with L, W and # of the Quartz dialect, or null when it is none of them. */
@@ -355,7 +370,11 @@ final class CronText {
 
     private int readStep(CronField field, String raw, String text) {
         if (!NUMBER.matcher(text).matches()) {
-            throw refused(field, raw, quote(text) + " is no step; write a whole number after the /, as in */5");
+            throw refused(
+                    field,
+                    raw,
+                    (text.isEmpty() ? "nothing" : quote(text))
+                            + " is no step; write a whole number after the /, as in */5");
         }
         int step = number(text);
         if (step == 0) {

@@ -3,7 +3,6 @@ package dev.fencepost.schedule;
 import java.time.ZoneId;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -17,7 +16,7 @@ public final class Zones {
     private static final int LONGEST_NAME = 60;
     private static final Pattern OFFSET =
             Pattern.compile("(?:UTC|GMT|UT|Z)?\\s*[+-]\\s*[0-9].*", Pattern.CASE_INSENSITIVE);
-    private static final Pattern ABBREVIATION = Pattern.compile("[A-Za-z]{2,5}");
+    private static final Pattern ABBREVIATION = Pattern.compile("[A-Za-z]{1,5}");
 
     /** What people most likely mean; the same letters are used in several countries, so it can only be an example. */
     private static final Map<String, String> PLACES = Map.ofEntries(
@@ -25,7 +24,10 @@ public final class Zones {
             Map.entry("MESZ", "Europe/Berlin"),
             Map.entry("MEZ", "Europe/Berlin"),
             Map.entry("BST", "Europe/London"),
+            Map.entry("EST", "America/New_York"),
             Map.entry("EDT", "America/New_York"),
+            Map.entry("MST", "America/Denver"),
+            Map.entry("HST", "Pacific/Honolulu"),
             Map.entry("CDT", "America/Chicago"),
             Map.entry("CST", "America/Chicago"),
             Map.entry("MDT", "America/Denver"),
@@ -45,12 +47,13 @@ public final class Zones {
      * @throws ScheduleException when the database has no such name; the message says which name comes nearest
      */
     public static ZoneId parse(String name) {
-        Set<String> known = ZoneId.getAvailableZoneIds();
-        // JDKs before 24 still list zones that are their own invention.
-        if (known.contains(name) && !name.startsWith("SystemV/")) {
+        TreeSet<String> known = new TreeSet<>(ZoneId.getAvailableZoneIds());
+        // Java's own invention, not of the database.
+        known.removeIf(id -> id.startsWith("SystemV/"));
+        if (known.contains(name)) {
             return ZoneId.of(name);
         }
-        throw new ScheduleException(refusal(name, new TreeSet<>(known)));
+        throw new ScheduleException(refusal(name, known));
     }
 
     private static String refusal(String name, TreeSet<String> known) {
@@ -80,6 +83,7 @@ public final class Zones {
     /** Another spelling first, then the bare name of the city, then few wrong letters. */
     private static @Nullable String nearest(String name, TreeSet<String> known) {
         String wanted = name.replace(' ', '_').toLowerCase(Locale.ROOT);
+        String ending = "/" + wanted.substring(wanted.lastIndexOf('/') + 1);
         String city = null;
         String close = null;
         // Short names are all within a few letters of each other: no guess there.
@@ -89,7 +93,7 @@ public final class Zones {
             if (lower.equals(wanted)) {
                 return candidate;
             }
-            if (city == null && lower.endsWith("/" + wanted)) {
+            if (city == null && lower.endsWith(ending)) {
                 city = candidate;
             }
             int distance = distance(wanted, lower, closeness + 1);
@@ -98,7 +102,7 @@ public final class Zones {
                 closeness = distance - 1;
             }
         }
-        return city != null ? city : close;
+        return close != null ? close : city;
     }
 
     /** The Levenshtein distance, or the bound when it is not below that. */

@@ -18,12 +18,8 @@ public interface ChildProcess {
      *
      * @return how it ended, or null when it still runs after the limit (boot clock)
      */
-<<<<<<< HEAD
     @Nullable
     Exit await(Duration limit) throws InterruptedException;
-=======
-    @Nullable Exit await(Duration limit) throws InterruptedException;
->>>>>>> 0b1735f4248b4b6ed98ef30224c07567d7632745
 
     /**
      * SIGTERM to the whole tree, and SIGKILL to what is left of it after the grace. Returns at once; the killing goes on by itself, on

@@ -9,6 +9,7 @@ import dev.fencepost.edge.jdbc.JdbcStore;
 import dev.fencepost.run.Job;
 import dev.fencepost.run.JobLoop;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Tag;
 import io.quarkus.scheduler.Scheduler;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.inject.Inject;
@@ -16,7 +17,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 import sun.misc.Signal;
@@ -31,12 +32,17 @@ public class Service {
     /** 128 + SIGTERM. */
     static final int FORCED = 143;
 
+    /** A process and its group are often signalled together; what comes so soon is the same wish. */
+    private static final long ECHO_MILLIS = 250;
+
     private static final Logger LOG = Logger.getLogger("dev.fencepost");
 
     private final Scheduler scheduler;
     private final MeterRegistry meters;
     private final CountDownLatch ended = new CountDownLatch(1);
-    private final AtomicInteger signals = new AtomicInteger();
+    private final AtomicBoolean draining = new AtomicBoolean();
+    private final AtomicBoolean forcing = new AtomicBoolean();
+    private volatile long drainingSince;
     private volatile int exitCode;
     private volatile @Nullable Running running;
 
@@ -82,15 +88,10 @@ public class Service {
     private void gauges(Node node) {
         meters.gauge("last_tick_age", node, n -> n.sinceLastWake().toMillis() / 1000.0);
         for (JobLoop loop : node.loops()) {
-            meters.gauge(
-                    "run.running_seconds",
-                    List.of(io.micrometer.core.instrument.Tag.of(
-                            "job", loop.job().id())),
-                    loop,
-                    l -> {
-                        Duration runningFor = l.runningFor();
-                        return runningFor == null ? 0 : runningFor.toMillis() / 1000.0;
-                    });
+            meters.gauge("run.running_seconds", List.of(Tag.of("job", loop.job().id())), loop, l -> {
+                Duration runningFor = l.runningFor();
+                return runningFor == null ? 0 : runningFor.toMillis() / 1000.0;
+            });
         }
     }
 
@@ -100,16 +101,19 @@ public class Service {
     }
 
     private void stop() {
-        int count = signals.incrementAndGet();
         Running parts = running;
         if (parts == null) {
             ended.countDown();
-        } else if (count == 1) {
-            parts.assembly().spawner().platformThread("drain", () -> drain(parts));
-        } else if (count == 2) {
+            return;
+        }
+        Assembly assembly = parts.assembly();
+        if (draining.compareAndSet(false, true)) {
+            drainingSince = assembly.time().bootMillis();
+            assembly.spawner().platformThread("drain", () -> drain(parts));
+        } else if (assembly.time().bootMillis() - drainingSince > ECHO_MILLIS && forcing.compareAndSet(false, true)) {
             LOG.warn("second signal: stopping at once");
             exitCode = FORCED;
-            parts.assembly().spawner().platformThread("force", () -> force(parts));
+            assembly.spawner().platformThread("force", () -> force(parts));
         }
     }
 

@@ -32,7 +32,7 @@ import org.junit.jupiter.api.Test;
 class CronOracleTest {
 
     private static final long SEED = 20_260_329;
-    private static final int ROUNDS = 700;
+    private static final int ROUNDS = 1_500;
 
     private static final List<String> ZONES = List.of(
             "Europe/Berlin",

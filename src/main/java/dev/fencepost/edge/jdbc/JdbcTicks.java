@@ -141,7 +141,7 @@ final class JdbcTicks implements Ticks {
 
     /** The attempt has ended as this completion says, and the lease is still its own: nothing but this transaction can have done it. */
     private static final String COMPLETED = """
-             exists (select 1 from attempt a join lease l on l.resource = a.job and l.run_id = a.run_id
+            \sexists (select 1 from attempt a join lease l on l.resource = a.job and l.run_id = a.run_id
                 where a.run_id = :run_id and a.fence = :fence and a.outcome = :outcome
                     and l.resource = :resource and l.owner = :owner and l.fence = :fence)""";
 

@@ -63,7 +63,7 @@ public final class JobLoop {
     private @Nullable Run run;
 
     /** A run from before its claim was sent until its end is stored. */
-    private record Run(RunId id, StopRequest stop, Spawner.Task task) {}
+    private record Run(RunId id, StopRequest stop, long sinceBootMillis, Spawner.Task task) {}
 
     public JobLoop(
             Job job,
@@ -279,7 +279,10 @@ public final class JobLoop {
             StopRequest stop = new StopRequest();
             // The task waits for the lock, so that the run is known before its claim is sent.
             run = new Run(
-                    id, stop, spawner.virtualThread("run-" + job.id(), () -> carryOut(slot, id, stop, planningSince)));
+                    id,
+                    stop,
+                    time.bootMillis(),
+                    spawner.virtualThread("run-" + job.id(), () -> carryOut(slot, id, stop, planningSince)));
         }
     }
 
@@ -320,6 +323,18 @@ public final class JobLoop {
         return since == 0 ? null : Duration.ofMillis(time.bootMillis() - since);
     }
 
+    /** Whether the store did not answer the last look or claim. */
+    public boolean isStoreFailing() {
+        return storeFailed;
+    }
+
+    /** How long the run under way has taken, its claim included, or null if there is none. */
+    public @Nullable Duration runningFor() {
+        synchronized (runLock) {
+            return run == null ? null : Duration.ofMillis(time.bootMillis() - run.sinceBootMillis());
+        }
+    }
+
     /** No slot is started after this. */
     public void stopStarting() {
         synchronized (runLock) {
@@ -328,10 +343,10 @@ public final class JobLoop {
     }
 
     /** Stops the run, if there is one, for a shutdown: its slot stays due. */
-    public void stopRun(String reason) {
+    public void stopRun(String reason, Duration grace) {
         synchronized (runLock) {
             if (run != null) {
-                run.stop().request(StopRequest.Reason.SHUTDOWN, reason, job.grace());
+                run.stop().request(StopRequest.Reason.SHUTDOWN, reason, grace);
             }
         }
     }

@@ -52,6 +52,7 @@ public class Main {
     private static CommandLine commandLine(Surroundings surroundings) {
         SharedOptions shared = new SharedOptions(surroundings);
         CommandLine line = new CommandLine(new Fencepost(shared));
+        line.addSubcommand("serve", new ServeCommand(shared));
         line.addSubcommand("validate", new ValidateCommand(shared));
         line.addSubcommand("explain", new ExplainCommand(shared));
         line.addSubcommand("next", new NextCommand(shared));
@@ -60,6 +61,7 @@ public class Main {
                 .setErr(surroundings.err())
                 .setColorScheme(CommandLine.Help.defaultColorScheme(ansi))
                 .setUsageHelpWidth(100)
+                .setCaseInsensitiveEnumValuesAllowed(true)
                 .setParameterExceptionHandler(Main::wrongUsage)
                 .setExecutionExceptionHandler((failure, at, result) -> failed(surroundings, failure));
     }

@@ -1,0 +1,79 @@
+package dev.fencepost.edge;
+
+import dev.fencepost.Node;
+import dev.fencepost.Store;
+import dev.fencepost.edge.config.StoreUrl;
+import dev.fencepost.edge.host.StateDirectory;
+import dev.fencepost.edge.host.SystemEntropy;
+import dev.fencepost.edge.host.SystemThreads;
+import dev.fencepost.edge.host.SystemTime;
+import dev.fencepost.edge.jdbc.JdbcStore;
+import dev.fencepost.edge.process.OsChildren;
+import dev.fencepost.edge.process.RunFolders;
+import dev.fencepost.host.Entropy;
+import dev.fencepost.host.Journal;
+import dev.fencepost.host.Spawner;
+import dev.fencepost.host.Time;
+import dev.fencepost.lease.DeadlineWatch;
+import dev.fencepost.lease.Incarnation;
+import dev.fencepost.lease.Owner;
+import dev.fencepost.run.Job;
+import dev.fencepost.run.Runner;
+import java.util.List;
+import java.util.Objects;
+
+/** Puts the production parts together: for {@code serve} and for the short commands alike, so that both are the same program. */
+public final class Assembly {
+
+    private static final long LOG_LIMIT_BYTES = 16L << 20;
+
+    private final Journal journal;
+    private final Time time = new SystemTime();
+    private final Entropy entropy = new SystemEntropy();
+    private final Spawner spawner;
+
+    public Assembly(Journal journal) {
+        this.journal = journal;
+        this.spawner = new SystemThreads(journal);
+    }
+
+    public Time time() {
+        return time;
+    }
+
+    public Entropy entropy() {
+        return entropy;
+    }
+
+    public Spawner spawner() {
+        return spawner;
+    }
+
+    /** Opens the store; its schema is not touched and a server not connected before the first call. */
+    public JdbcStore store(StoreUrl url) {
+        return switch (url.kind()) {
+            case SQLITE -> JdbcStore.sqlite(Objects.requireNonNull(url.file()), time, spawner);
+            case POSTGRESQL -> JdbcStore.postgres(url.jdbcUrl(), url.user(), url.password(), url.display(), journal);
+        };
+    }
+
+    /** What carries out slots on this host. */
+    public Crew crew(Store store, StateDirectory directory) {
+        Incarnation self = OsChildren.thisIncarnation(directory.nodeId(), time, entropy);
+        OsChildren children = new OsChildren(self, time, spawner, journal);
+        RunFolders folders = new RunFolders(directory.runs());
+        DeadlineWatch watch = new DeadlineWatch(time);
+        Owner owner = self.owner();
+        Runner runner = new Runner(
+                store, store, children, folders, watch, time, spawner, entropy, journal, owner, LOG_LIMIT_BYTES);
+        return new Crew(owner, children, folders, watch, runner);
+    }
+
+    /** @param watch has to be started by whoever runs something without a {@link Node} */
+    public record Crew(Owner owner, OsChildren children, RunFolders folders, DeadlineWatch watch, Runner runner) {}
+
+    public Node node(Store store, List<Job> jobs, Crew crew) {
+        return new Node(
+                store, jobs, crew.owner(), crew.runner(), crew.children(), crew.watch(), time, spawner, journal);
+    }
+}

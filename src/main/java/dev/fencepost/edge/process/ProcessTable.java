@@ -1,0 +1,151 @@
+package dev.fencepost.edge.process;
+
+import dev.fencepost.lease.RunId;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryIteratorException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The processes of this host (of this pid namespace and those below it), as {@code /proc} shows them now. Holds no state.
+ *
+ * <p>Whatever cannot be read of a process, since it has just ended or belongs to someone else, counts as not there.
+ */
+final class ProcessTable {
+
+    /** The variable that marks every process of a run. */
+    static final String TAG = "FENCEPOST_RUN_ID";
+
+    private static final Path PROC = Path.of("/proc");
+
+    private ProcessTable() {}
+
+    /**
+     * One process.
+     *
+     * @param state the kernel's letter; {@code Z} and {@code X} are dead ones that nobody has asked for yet
+     * @param startTicks clock ticks from the start of the host; tells it from a later process of the same pid
+     */
+    record Entry(long pid, char state, long parent, long group, long session, long startTicks) {
+
+        boolean isAlive() {
+            return state != 'Z' && state != 'X';
+        }
+    }
+
+    /** All processes by pid, in no certain order. */
+    static Map<Long, Entry> all() throws IOException {
+        Map<Long, Entry> entries = new LinkedHashMap<>();
+        try (DirectoryStream<Path> numbers = Files.newDirectoryStream(PROC, "[0-9]*")) {
+            for (Path number : numbers) {
+                Entry entry = of(Long.parseLong(number.getFileName().toString()));
+                if (entry != null) {
+                    entries.put(entry.pid(), entry);
+                }
+            }
+        } catch (DirectoryIteratorException e) {
+            throw e.getCause();
+        }
+        return entries;
+    }
+
+    /** The process of this pid, or null. */
+    static @Nullable Entry of(long pid) {
+        return parsed(PROC.resolve(Long.toString(pid)).resolve("stat"));
+    }
+
+    /** The runner itself. */
+    static Entry self() {
+        Entry self = parsed(PROC.resolve("self/stat"));
+        if (self == null) {
+            throw new IllegalStateException("/proc/self/stat cannot be read: Fencepost needs a mounted /proc");
+        }
+        return self;
+    }
+
+    /** Inode number of the runner's pid namespace, 0 where unknown. */
+    static long pidNamespace() {
+        try {
+            String link = Files.readSymbolicLink(PROC.resolve("self/ns/pid")).toString();
+            return Long.parseLong(link.substring(link.indexOf('[') + 1, link.length() - 1));
+        } catch (IOException | IndexOutOfBoundsException | NumberFormatException unknown) {
+            return 0;
+        }
+    }
+
+    /** Whether the process was started with this run's tag in its environment. */
+    static boolean hasTag(long pid, RunId runId) {
+        try {
+            byte[] environment =
+                    Files.readAllBytes(PROC.resolve(Long.toString(pid)).resolve("environ"));
+            String text = "\0" + new String(environment, StandardCharsets.ISO_8859_1) + "\0";
+            return text.contains("\0" + TAG + "=" + runId + "\0");
+        } catch (IOException ended) {
+            return false;
+        }
+    }
+
+    /** What an open file of the process is, for instance {@code pipe:[4711]}, or null. */
+    static @Nullable String openFile(long pid, int descriptor) {
+        return link(PROC.resolve(Long.toString(pid)).resolve("fd").resolve(Integer.toString(descriptor)));
+    }
+
+    /** The processes that have one of these files open, without the runner itself. */
+    static List<Entry> holders(Set<String> files) throws IOException {
+        long self = self().pid();
+        List<Entry> holders = new ArrayList<>();
+        for (Entry entry : all().values()) {
+            if (entry.pid() != self && entry.isAlive() && holdsAny(entry.pid(), files)) {
+                holders.add(entry);
+            }
+        }
+        return holders;
+    }
+
+    private static boolean holdsAny(long pid, Set<String> files) {
+        try (DirectoryStream<Path> descriptors =
+                Files.newDirectoryStream(PROC.resolve(Long.toString(pid)).resolve("fd"))) {
+            for (Path descriptor : descriptors) {
+                if (files.contains(link(descriptor))) {
+                    return true;
+                }
+            }
+        } catch (IOException | DirectoryIteratorException notOurs) {
+            return false;
+        }
+        return false;
+    }
+
+    private static @Nullable String link(Path path) {
+        try {
+            return Files.readSymbolicLink(path).toString();
+        } catch (IOException closed) {
+            return null;
+        }
+    }
+
+    /** {@code 42 (any (name)) S 1 42 42 …}: the name may hold blanks and brackets, so the fields are counted from the last one. */
+    private static @Nullable Entry parsed(Path stat) {
+        try {
+            String text = new String(Files.readAllBytes(stat), StandardCharsets.ISO_8859_1);
+            String[] fields = text.substring(text.lastIndexOf(')') + 2).split(" ", 21);
+            return new Entry(
+                    Long.parseLong(text.substring(0, text.indexOf(' '))),
+                    fields[0].charAt(0),
+                    Long.parseLong(fields[1]),
+                    Long.parseLong(fields[2]),
+                    Long.parseLong(fields[3]),
+                    Long.parseLong(fields[19]));
+        } catch (IOException | IndexOutOfBoundsException | NumberFormatException ended) {
+            return null;
+        }
+    }
+}

@@ -1,0 +1,80 @@
+package dev.fencepost.edge.process;
+
+import dev.fencepost.lease.RunId;
+import dev.fencepost.run.Completion;
+import dev.fencepost.run.Workspace;
+import dev.fencepost.schedule.Slot;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Run files in {@code <root>/<job>/<slot>/<attempt>-<first part of the run id>/}, readable by the runner's user alone. */
+public final class RunFolders implements Workspace {
+
+    private final Path root;
+
+    public RunFolders(Path root) {
+        this.root = root;
+    }
+
+    @Override
+    public RunFiles prepare(String job, Slot slot, int attempt, RunId runId) throws IOException {
+        Path folder =
+                of(job, slot.key()).resolve(attempt + "-" + runId.toString().substring(0, 8));
+        Path output = folder.resolve("output");
+        try {
+            Files.createDirectories(
+                    output, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+        } catch (IOException e) {
+            throw new IOException("run folder " + folder + " cannot be made: " + e.getMessage(), e);
+        }
+        return new RunFiles(folder.resolve("output.log"), folder.resolve("result"), folder.resolve("effects"), output);
+    }
+
+    /** Where the attempts at a slot have their folders. */
+    public Path of(String job, String slotKey) {
+        return root.resolve(job).resolve(slotKey.replace(":", "").replace('/', '-'));
+    }
+
+    @Override
+    public byte @Nullable [] result(RunFiles files) throws IOException {
+        Path file = files.result();
+        if (!Files.exists(file, LinkOption.NOFOLLOW_LINKS)) {
+            return null;
+        }
+        if (!Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
+            throw new IOException("$FENCEPOST_RESULT is not a plain file");
+        }
+        long size = Files.size(file);
+        if (size > Completion.MAX_RESULT_BYTES) {
+            throw new IOException("$FENCEPOST_RESULT holds " + size + " bytes, the limit is "
+                    + Completion.MAX_RESULT_BYTES + "; write bigger things to $FENCEPOST_OUTPUT_DIR");
+        }
+        return Files.readAllBytes(file);
+    }
+
+    @Override
+    public List<Integer> announcedEffects(RunFiles files, int limit) throws IOException {
+        List<Integer> lines = new ArrayList<>();
+        if (!Files.isRegularFile(files.effects(), LinkOption.NOFOLLOW_LINKS)) {
+            return lines;
+        }
+        try (BufferedReader reader = Files.newBufferedReader(files.effects(), StandardCharsets.ISO_8859_1)) {
+            int number = 0;
+            for (String line = reader.readLine(); line != null && lines.size() < limit; line = reader.readLine()) {
+                number++;
+                if (!line.isBlank()) {
+                    lines.add(number);
+                }
+            }
+        }
+        return lines;
+    }
+}

@@ -1,0 +1,172 @@
+package dev.fencepost.edge.process;
+
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+
+import dev.fencepost.edge.host.SystemEntropy;
+import dev.fencepost.edge.host.SystemThreads;
+import dev.fencepost.edge.host.SystemTime;
+import dev.fencepost.host.Event;
+import dev.fencepost.lease.RunId;
+import dev.fencepost.run.ChildProcess;
+import dev.fencepost.run.ChildProcess.Exit;
+import dev.fencepost.run.ChildProcess.Output;
+import dev.fencepost.run.Children.Spec;
+import dev.fencepost.run.Children.StartFailure;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.NullMarked;
+
+/** A bench to try real children on: real clocks, threads and processes under one guard, and a list for the journal. */
+@NullMarked
+final class Bench {
+
+    static final String NODE = "11111111-2222-3333-4444-555555555555";
+    static final Duration LONG = Duration.ofSeconds(30);
+
+    final List<Event> journal = new CopyOnWriteArrayList<>();
+    final SystemTime time = new SystemTime();
+    final SystemThreads threads = new SystemThreads(journal::add);
+    final Path directory;
+    final OsChildren children;
+    final RunId runId = new RunId(UUID.randomUUID());
+    private final Map<String, String> jobEnvironment = new HashMap<>();
+
+    Bench(Path directory, String guard) {
+        this(directory, guard, System.getenv());
+    }
+
+    Bench(Path directory, String guard, Map<String, String> runnerEnvironment) {
+        this.directory = directory;
+        Map<String, String> environment = new HashMap<>(runnerEnvironment);
+        environment.put(Guard.VARIABLE, guard);
+        children = new OsChildren(
+                OsChildren.thisIncarnation(NODE, time, new SystemEntropy()), time, threads, journal::add, environment);
+    }
+
+    /** A ready-made child with hard behaviour. */
+    static String child(String name) {
+        return Path.of("src/test/resources/cases/children", name)
+                .toAbsolutePath()
+                .toString();
+    }
+
+    Path log() {
+        return directory.resolve(runId + ".log");
+    }
+
+    Bench with(String name, String value) {
+        jobEnvironment.put(name, value);
+        return this;
+    }
+
+    Spec spec(String... command) {
+        return new Spec(
+                runId, List.of(command), Map.copyOf(jobEnvironment), null, null, log(), 16 * 1024 * 1024, Set.of());
+    }
+
+    static Spec withStdin(Spec spec, String stdin) {
+        return new Spec(
+                spec.runId(),
+                spec.command(),
+                spec.environment(),
+                spec.workingDir(),
+                stdin,
+                spec.log(),
+                spec.logLimitBytes(),
+                spec.secrets());
+    }
+
+    static Spec withSecrets(Spec spec, String... secrets) {
+        return new Spec(
+                spec.runId(),
+                spec.command(),
+                spec.environment(),
+                spec.workingDir(),
+                spec.stdin(),
+                spec.log(),
+                spec.logLimitBytes(),
+                Set.of(secrets));
+    }
+
+    static Spec in(Spec spec, Path workingDir) {
+        return new Spec(
+                spec.runId(),
+                spec.command(),
+                spec.environment(),
+                workingDir,
+                spec.stdin(),
+                spec.log(),
+                spec.logLimitBytes(),
+                spec.secrets());
+    }
+
+    static Spec inShell(Spec spec, String script) {
+        return new Spec(
+                spec.runId(),
+                List.of("/bin/sh", "-c", script),
+                spec.environment(),
+                spec.workingDir(),
+                spec.stdin(),
+                spec.log(),
+                spec.logLimitBytes(),
+                spec.secrets());
+    }
+
+    ChildProcess start(String... command) throws StartFailure {
+        return children.start(spec(command));
+    }
+
+    ChildProcess shell(String script) throws StartFailure {
+        return start("/bin/sh", "-c", script);
+    }
+
+    /** How a child ended, and what it wrote. */
+    record Ended(Exit exit, Output output) {}
+
+    Ended run(String... command) throws StartFailure, InterruptedException {
+        return end(start(command));
+    }
+
+    static Ended end(ChildProcess child) throws InterruptedException {
+        Exit exit = child.await(LONG);
+        assertNotNull(exit, "still running");
+        return new Ended(exit, child.finish());
+    }
+
+    /** Processes of the run that are alive now. */
+    List<Long> alive() throws IOException {
+        return ProcessTable.all().values().stream()
+                .filter(entry -> entry.isAlive() && ProcessTable.hasTag(entry.pid(), runId))
+                .map(ProcessTable.Entry::pid)
+                .toList();
+    }
+
+    String logText() throws IOException {
+        return Files.readString(log());
+    }
+
+    /** The pid in the file, as the host sees it. Under a pid namespace the child itself knows another one. */
+    static boolean eventually(BooleanSupplier condition) throws InterruptedException {
+        long end = System.nanoTime() + LONG.toNanos();
+        while (!condition.getAsBoolean()) {
+            if (System.nanoTime() > end) {
+                return false;
+            }
+            Thread.sleep(10);
+        }
+        return true;
+    }
+
+    List<String> problems() {
+        return journal.stream().map(Event::toString).toList();
+    }
+}

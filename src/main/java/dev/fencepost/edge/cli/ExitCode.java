@@ -1,0 +1,35 @@
+package dev.fencepost.edge.cli;
+
+/** What the program tells a script by its end. Stable. From 64 on as in sysexits.h. */
+public final class ExitCode {
+
+    /** Done; a skipped slot too. */
+    public static final int FINE = 0;
+    /** The work failed, or the program has an error. */
+    public static final int FAILED = 1;
+    /** The command line is wrong. */
+    public static final int USAGE = 2;
+    /** A normal "no", with its reason: held, stale token, expired, already done, unknown. */
+    public static final int REFUSED = 3;
+    /** The store is not available. */
+    public static final int STORE_UNAVAILABLE = 69;
+    /** The lease was lost while the work ran. */
+    public static final int LEASE_LOST = 70;
+    /** Skipped, where {@code exec --fail-on-skip} asks for it. */
+    public static final int SKIPPED = 75;
+    /** The jobs file, or an expression, is refused. */
+    public static final int BAD_CONFIGURATION = 78;
+
+    static final String[] HELP = {
+        " 0:fine, a skipped slot too",
+        " 1:the work failed",
+        " 2:wrong usage",
+        " 3:refused: held, stale token, expired, already done, unknown",
+        "69:the store is not available",
+        "70:the lease was lost",
+        "75:skipped, with exec --fail-on-skip",
+        "78:the jobs file or an expression is refused"
+    };
+
+    private ExitCode() {}
+}

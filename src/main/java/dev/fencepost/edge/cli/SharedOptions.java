@@ -1,0 +1,129 @@
+package dev.fencepost.edge.cli;
+
+import dev.fencepost.edge.config.BadValueException;
+import dev.fencepost.edge.config.Finding;
+import dev.fencepost.edge.config.JobsFile;
+import dev.fencepost.edge.config.JobsFileReader;
+import dev.fencepost.edge.config.Places;
+import dev.fencepost.edge.config.Reading;
+import dev.fencepost.edge.config.StoreUrl;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ScopeType;
+
+/** The options that every command takes, before or after its name, and what follows from them. */
+public final class SharedOptions {
+
+    @Option(
+            names = "--config",
+            paramLabel = "FILE",
+            scope = ScopeType.INHERIT,
+            description = "The jobs file. Else $FENCEPOST_CONFIG, ./fencepost.yaml, /etc/fencepost/fencepost.yaml.")
+    private @Nullable Path config;
+
+    @Option(
+            names = "--store",
+            paramLabel = "URL",
+            scope = ScopeType.INHERIT,
+            description =
+                    "sqlite:PATH or postgresql://USER@HOST/DATABASE. Else the jobs file says, else it is fencepost.db in"
+                            + " the state directory.")
+    private @Nullable String store;
+
+    @Option(
+            names = "--state-dir",
+            paramLabel = "DIR",
+            scope = ScopeType.INHERIT,
+            description = "Logs and the SQLite store. Else $STATE_DIRECTORY, $XDG_STATE_HOME/fencepost,"
+                    + " ~/.local/state/fencepost.")
+    private @Nullable Path stateDir;
+
+    @Option(names = "--json", scope = ScopeType.INHERIT, description = "Print JSON for scripts.")
+    private boolean json;
+
+    private final Surroundings surroundings;
+
+    public SharedOptions(Surroundings surroundings) {
+        this.surroundings = surroundings;
+    }
+
+    public Surroundings surroundings() {
+        return surroundings;
+    }
+
+    public boolean json() {
+        return json;
+    }
+
+    /** The state directory, absolute; it need not exist. */
+    public Path stateDir() {
+        return orBadConfiguration(() -> places().stateDir(stateDir));
+    }
+
+    /** The store of {@code --store}, else of the jobs file, else the SQLite file in the state directory. */
+    public StoreUrl store(@Nullable JobsFile file) {
+        String option = store;
+        if (option != null) {
+            return orUsage("--store", option, text -> StoreUrl.parse(text, surroundings.workingDir()));
+        }
+        if (file != null && file.writtenStore() != null) {
+            return file.writtenStore();
+        }
+        return StoreUrl.inStateDir(stateDir());
+    }
+
+    /** Looks for the jobs file and reads it. A file that is found nowhere is a refusal like any other. */
+    public Reading read() {
+        return switch (orBadConfiguration(() -> places().jobsFile(config))) {
+            case Places.Search.Nowhere nowhere -> new Reading.Refused(List.of(nowhere.finding()), List.of());
+            case Places.Search.Found found ->
+                new JobsFileReader(
+                                surroundings.environment(),
+                                surroundings.workingDir(),
+                                surroundings.wallClock().instant())
+                        .read(found.file());
+        };
+    }
+
+    /** The jobs file, if there is one in the usual places or one is named; null when nothing names one and none is there. */
+    public @Nullable JobsFile jobsFileIfAny() {
+        return orBadConfiguration(() -> places().jobsFile(config)) instanceof Places.Search.Nowhere ? null : jobsFile();
+    }
+
+    /** The jobs file; a refused one ends the command with {@link ExitCode#BAD_CONFIGURATION} and all its errors. */
+    public JobsFile jobsFile() {
+        return switch (read()) {
+            case Reading.Accepted accepted -> accepted.file();
+            case Reading.Refused refused ->
+                throw new CommandFailure(
+                        ExitCode.BAD_CONFIGURATION,
+                        refused.errors().stream().map(Finding::text).collect(Collectors.joining("\n")));
+        };
+    }
+
+    private Places places() {
+        return new Places(surroundings.environment(), surroundings.workingDir());
+    }
+
+    private static <T> T orBadConfiguration(Supplier<T> value) {
+        try {
+            return value.get();
+        } catch (BadValueException e) {
+            throw new CommandFailure(ExitCode.BAD_CONFIGURATION, e.getMessage() + "\n    " + e.hint());
+        }
+    }
+
+    /** The value of an option; a bad one ends the command with {@link ExitCode#USAGE}. */
+    static <T> T orUsage(String option, String written, Function<String, T> parser) {
+        try {
+            return parser.apply(written);
+        } catch (BadValueException e) {
+            throw new CommandFailure(ExitCode.USAGE, option + ": " + e.getMessage() + "\n    " + e.hint());
+        }
+    }
+}

@@ -1,0 +1,220 @@
+package dev.fencepost.edge.config;
+
+import dev.fencepost.run.Job;
+import dev.fencepost.schedule.CatchUp;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.Function;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.snakeyaml.engine.v2.nodes.MappingNode;
+import org.snakeyaml.engine.v2.nodes.Node;
+import org.snakeyaml.engine.v2.nodes.SequenceNode;
+
+/** Reads one entry of {@code jobs} into a job with all defaults filled in, and keeps where each value came from. */
+final class JobReader {
+
+    /** Shorter values are no secrets worth the name, and masking them would black out half of the output. */
+    static final int SHORTEST_MASKED = 4;
+
+    private static final String MASK = "***";
+    private static final Duration LEAST_FRESH_AFTER = Duration.ofSeconds(1);
+    private static final Pattern PLAIN_WORD = Pattern.compile("[A-Za-z0-9_./:=@%+,-]+");
+    private static final int LONGEST_SHOWN = 200;
+
+    private final Findings findings;
+    private final Path baseDir;
+    private final Map<String, String> environment;
+    private final Instant now;
+    private final Defaults defaults;
+
+    JobReader(Findings findings, Path baseDir, Map<String, String> environment, Instant now, Defaults defaults) {
+        this.findings = findings;
+        this.baseDir = baseDir;
+        this.environment = environment;
+        this.now = now;
+        this.defaults = defaults;
+    }
+
+    /** The job, or null after an error. */
+    @Nullable
+    Definition read(String id, Section jobs) {
+        Node idNode = jobs.keyAt(id);
+        checkId(id, idNode, jobs.path());
+        Node value = jobs.value(id);
+        if (value != null && !(value instanceof MappingNode)) {
+            jobs.error(
+                    id,
+                    "a job must be a mapping, not a " + Section.shape(value),
+                    "write command: and every: or cron: below the id");
+            return null;
+        }
+        String path = jobs.pathOf(id);
+        Section job = value instanceof MappingNode mapping
+                ? Section.of(mapping, path, findings, Origin.Kind.JOB, Keys.JOB)
+                : Section.absent(idNode, path, findings, Origin.Kind.JOB);
+
+        Defaults own = Defaults.read(job, baseDir, defaults);
+        Timing timing = own.zone() == null ? null : Timing.read(job, own.zone().value(), now);
+        EnvironmentReader environmentReader = new EnvironmentReader(job);
+        Map<String, Given<String>> secrets = environmentReader.secrets(baseDir);
+        Map<String, Given<String>> env = new LinkedHashMap<>(defaults.env());
+        env.putAll(secrets);
+        env.putAll(own.env());
+        Map<String, String> plainEnv = plain(env);
+        Path workingDir = own.workingDir() == null ? null : own.workingDir().value();
+        List<String> command = new CommandReader(job, environment).read(workingDir, plainEnv, plain(secrets));
+        Given<String> stdin = job.read("stdin", text -> text);
+        Given<String> overlap = job.read("overlap", JobReader::overlap);
+        Given<Instant> startFrom = job.read("start-from", InstantText::parse);
+        Given<Duration> freshAfter =
+                job.read("fresh-after", text -> DurationText.parse(text, LEAST_FRESH_AFTER, DurationText.LONGEST));
+        Duration timeout = own.timeout() == null || own.timeout().value().equals(Defaults.NO_TIMEOUT)
+                ? null
+                : own.timeout().value();
+        if (timing == null
+                || command == null
+                || !Job.ID.matcher(id).matches()
+                || own.grace() == null
+                || own.catchUpMax() == null
+                || own.maxAttempts() == null
+                || own.zone() == null
+                || own.timeout() == null) {
+            return null;
+        }
+        warnOfSkips(job, timing, timeout);
+        Given<Duration> ttl = own.ttl() != null ? own.ttl() : timing.defaultTtl();
+        Given<Duration> fresh = freshAfter != null ? freshAfter : timing.defaultFreshAfter(timeout);
+
+        Set<String> masked = new TreeSet<>();
+        secrets.values().stream()
+                .map(Given::value)
+                .filter(v -> v.length() >= SHORTEST_MASKED)
+                .forEach(masked::add);
+        Job result = new Job(
+                id,
+                timing.schedule(),
+                own.zone().value(),
+                command,
+                workingDir,
+                plainEnv,
+                masked,
+                stdin == null ? null : stdin.value(),
+                ttl.value(),
+                timeout,
+                own.grace().value(),
+                new CatchUp(
+                        own.catchUpMax().value(),
+                        own.catchUpWindow() == null ? null : own.catchUpWindow().value()),
+                startFrom == null ? null : startFrom.value(),
+                own.maxAttempts().value(),
+                fresh == null ? null : fresh.value());
+
+        List<Definition.Value> values = new ArrayList<>(timing.values());
+        add(values, "timezone", own.zone(), Object::toString, "");
+        values.add(new Definition.Value("command", commandText(command, job, masked), job.origin("command")));
+        add(values, "working-dir", own.workingDir(), Path::toString, "");
+        env.forEach((name, variable) -> values.add(new Definition.Value(
+                "env." + name,
+                variable.equals(secrets.get(name)) || EnvironmentReader.looksSecret(name)
+                        ? MASK
+                        : shown(variable.value()),
+                variable.origin())));
+        add(values, "env-file", job.read("env-file", text -> text), JobReader::shown, "none");
+        add(values, "stdin", stdin, JobReader::shown, "empty input, so that nothing waits for a terminal");
+        add(values, "timeout", own.timeout(), t -> t.isZero() ? "none" : DurationText.format(t), "");
+        add(values, "grace", own.grace(), DurationText::format, "");
+        add(values, "lease.ttl", ttl, DurationText::format, "");
+        add(values, "overlap", overlap != null ? overlap : Given.builtIn("skip", "two runs never overlap"), o -> o, "");
+        add(values, "catch-up.max", own.catchUpMax(), Object::toString, "");
+        add(values, "catch-up.window", own.catchUpWindow(), DurationText::format, "no bound");
+        add(values, "start-from", startFrom, Instant::toString, "from the first time the job is seen");
+        add(values, "max-attempts", own.maxAttempts(), Object::toString, "");
+        add(values, "fresh-after", fresh, DurationText::format, "no two slots in the coming year");
+        return new Definition(result, Findings.line(idNode), values);
+    }
+
+    private void checkId(String id, Node at, String jobsPath) {
+        if (Job.ID.matcher(id).matches()) {
+            return;
+        }
+        int length = id.codePointCount(0, id.length());
+        String rule = "an id has 1 to 63 characters of a-z, 0-9, dot, dash and _, and begins with a letter or digit";
+        findings.error(
+                at,
+                jobsPath,
+                length > 63
+                        ? "the job id " + Finding.quote(id) + " has " + length + " characters, the limit is 63"
+                        : "the job id " + Finding.quote(id) + " is not allowed",
+                rule);
+    }
+
+    private static String overlap(String text) {
+        return switch (text.strip()) {
+            case "skip" -> "skip";
+            case "buffer-one", "take-over" ->
+                throw new BadValueException(
+                        text.strip() + " is not available in this version", "write skip, or remove the key");
+            default ->
+                throw new BadValueException(
+                        Finding.quote(text) + " is no overlap policy", "write skip, or remove the key");
+        };
+    }
+
+    private static void warnOfSkips(Section job, Timing timing, @Nullable Duration timeout) {
+        Duration gap = timing.shortestGap();
+        if (gap != null && timeout != null && timeout.compareTo(gap) > 0) {
+            job.warning(
+                    job.has("timeout") ? "timeout" : job.has("cron") ? "cron" : "every",
+                    "a run may take " + DurationText.format(timeout) + ", but slots lie only "
+                            + DurationText.format(gap) + " apart",
+                    "slots that come due during a run are skipped; a timeout below the gap avoids that");
+        }
+    }
+
+    private static Map<String, String> plain(Map<String, Given<String>> given) {
+        Map<String, String> plain = new LinkedHashMap<>();
+        given.forEach((name, value) -> plain.put(name, value.value()));
+        return plain;
+    }
+
+    private static <T> void add(
+            List<Definition.Value> values,
+            String key,
+            @Nullable Given<T> given,
+            Function<T, String> text,
+            String whyNone) {
+        values.add(
+                given == null
+                        ? new Definition.Value(key, "none", Origin.builtIn(whyNone))
+                        : new Definition.Value(key, text.apply(given.value()), given.origin()));
+    }
+
+    private static String commandText(List<String> command, Section job, Set<String> masked) {
+        boolean shellLine = !(job.value("command") instanceof SequenceNode);
+        String text = shellLine
+                ? shown("sh -c " + word(command.getLast()))
+                : command.stream().map(JobReader::word).collect(Collectors.joining(" "));
+        for (String secret : masked) {
+            text = text.replace(secret, MASK);
+        }
+        return shown(text);
+    }
+
+    private static String word(String word) {
+        return PLAIN_WORD.matcher(word).matches() ? word : "'" + word.replace("'", "'\\''") + "'";
+    }
+
+    private static String shown(String text) {
+        String cut = text.length() <= LONGEST_SHOWN ? text : text.substring(0, LONGEST_SHOWN) + "…";
+        return Finding.quotable(cut);
+    }
+}

@@ -1,0 +1,54 @@
+package dev.fencepost.edge.config;
+
+import dev.fencepost.run.Job;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A jobs file that was read and found good. Immutable.
+ *
+ * @param path as it was named by the caller
+ * @param writtenStore the store that the file names, or null when it names none
+ * @param drain how long running jobs may go on at a graceful stop
+ * @param definitions by job id, in the order of the file
+ * @param warnings doubtful things that do not refuse the file
+ */
+public record JobsFile(
+        Path path,
+        @Nullable StoreUrl writtenStore,
+        Duration drain,
+        Map<String, Definition> definitions,
+        List<Finding> warnings) {
+
+    public static final Duration DEFAULT_DRAIN = Duration.ofSeconds(30);
+
+    public JobsFile {
+        definitions = Collections.unmodifiableMap(new LinkedHashMap<>(definitions));
+        warnings = List.copyOf(warnings);
+    }
+
+    /** The jobs in the order of the file. */
+    public List<Job> jobs() {
+        return definitions.values().stream().map(Definition::job).toList();
+    }
+
+    public Optional<Job> job(String id) {
+        return Optional.ofNullable(definitions.get(id)).map(Definition::job);
+    }
+
+    /** The store that the file names, else the SQLite file {@code fencepost.db} in the state directory. */
+    public StoreUrl store(Path stateDir) {
+        return writtenStore != null ? writtenStore : StoreUrl.inStateDir(stateDir);
+    }
+
+    /** The id that was most likely meant by this unknown one. */
+    public Optional<String> nearestId(String id) {
+        return Nearest.to(id, definitions.keySet());
+    }
+}

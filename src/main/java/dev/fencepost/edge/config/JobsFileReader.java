@@ -1,0 +1,166 @@
+package dev.fencepost.edge.config;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileSystemLoopException;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermission;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.snakeyaml.engine.v2.nodes.MappingNode;
+import org.snakeyaml.engine.v2.nodes.Node;
+
+/**
+ * Reads a jobs file strictly, and tells everything that is wrong with it at once.
+ *
+ * <p>Relative paths in the file ({@code working-dir}, {@code env-file}, {@code store: sqlite:…}) start from the directory of the file.
+ * Nothing in it is expanded. Immutable; safe for many threads.
+ */
+public final class JobsFileReader {
+
+    private static final int MOST_JOBS = 1000;
+    private static final Duration MOST_DRAIN = Duration.ofHours(24);
+
+    private final Map<String, String> environment;
+    private final Path processDir;
+    private final Instant now;
+
+    /**
+     * @param environment of the runner: its PATH finds the commands
+     * @param processDir directory of the process, absolute: a relative name of the file starts from it
+     * @param now begin of the coming year, whose gaps give the default of the lease's length
+     */
+    public JobsFileReader(Map<String, String> environment, Path processDir, Instant now) {
+        this.environment = Map.copyOf(environment);
+        this.processDir = processDir;
+        this.now = now;
+    }
+
+    /** Reads the file. Never throws for what stands in it, or for a file that cannot be read. */
+    public Reading read(Path file) {
+        Findings findings = new Findings(file);
+        JobsFile read = read(file, findings);
+        if (read == null || findings.hasErrors()) {
+            return new Reading.Refused(findings.errors(), findings.warnings());
+        }
+        return new Reading.Accepted(read);
+    }
+
+    private @Nullable JobsFile read(Path file, Findings findings) {
+        Path place = processDir.resolve(file).normalize();
+        byte[] bytes;
+        try (InputStream in = Files.newInputStream(place)) {
+            bytes = in.readNBytes(YamlText.MOST_BYTES + 1);
+        } catch (IOException e) {
+            findings.error(0, 0, whyUnreadable(place, e), "name the jobs file with --config FILE or $FENCEPOST_CONFIG");
+            return null;
+        }
+        MappingNode root = new YamlText(findings).root(bytes);
+        if (root == null) {
+            return null;
+        }
+        Path baseDir = place.getParent() == null ? processDir : place.getParent();
+        Section top = Section.of(root, "", findings, Origin.Kind.JOB, Keys.TOP);
+        Given<StoreUrl> store = top.read("store", text -> StoreUrl.parse(text, baseDir));
+        if (store != null) {
+            checkStore(top, store.value(), place);
+        }
+        Given<Duration> drain = top.section("shutdown", Keys.SHUTDOWN, "shutdown: { drain: 30s }")
+                .read("drain", text -> DurationText.parse(text, Duration.ZERO, MOST_DRAIN));
+        Defaults defaults = Defaults.read(defaults(top), baseDir, Defaults.builtIn(baseDir));
+        Map<String, Definition> definitions = jobs(top, new JobReader(findings, baseDir, environment, now, defaults));
+        return new JobsFile(
+                file,
+                store == null ? null : store.value(),
+                drain == null ? JobsFile.DEFAULT_DRAIN : drain.value(),
+                definitions,
+                findings.warnings());
+    }
+
+    private static Section defaults(Section top) {
+        Node value = top.value("defaults");
+        if (value instanceof MappingNode mapping) {
+            return Section.of(mapping, "defaults", top.findings(), Origin.Kind.DEFAULTS, Keys.DEFAULTS);
+        }
+        if (value != null) {
+            top.error(
+                    "defaults",
+                    "this must be a mapping, not a " + Section.shape(value),
+                    "write defaults: { timezone: Europe/Berlin }");
+        }
+        return Section.absent(top.node(), "defaults", top.findings(), Origin.Kind.DEFAULTS);
+    }
+
+    private static Map<String, Definition> jobs(Section top, JobReader reader) {
+        Map<String, Definition> definitions = new LinkedHashMap<>();
+        Node value = top.value("jobs");
+        if (value == null) {
+            top.error(
+                    "jobs",
+                    "there are no jobs",
+                    "write jobs: and below it an id with a command; jobs: {} if none is meant");
+            return definitions;
+        }
+        if (!(value instanceof MappingNode mapping)) {
+            top.error(
+                    "jobs",
+                    "this must be a mapping from id to job, not a " + Section.shape(value),
+                    "write the id as a key: jobs: { article: { every: 45m, command: [./write-article.sh] } }");
+            return definitions;
+        }
+        Section jobs = Section.open(mapping, "jobs", top.findings(), Origin.Kind.JOB);
+        if (jobs.keys().size() > MOST_JOBS) {
+            top.error("jobs", "there are " + jobs.keys().size() + " jobs, the limit is " + MOST_JOBS, "");
+            return definitions;
+        }
+        if (mapping.getValue().isEmpty()) {
+            top.warning("jobs", "there are no jobs", "nothing will run on a schedule");
+        }
+        for (String id : jobs.keys()) {
+            Definition definition = reader.read(id, jobs);
+            if (definition != null) {
+                definitions.put(id, definition);
+            }
+        }
+        return definitions;
+    }
+
+    private static void checkStore(Section top, StoreUrl store, Path place) {
+        if (store.file() != null && Files.isDirectory(store.file())) {
+            top.error("store", Finding.quote(store.file().toString()) + " is a directory", "name a file in it");
+        }
+        if (store.password() == null) {
+            return;
+        }
+        try {
+            if (Files.getPosixFilePermissions(place).contains(PosixFilePermission.OTHERS_READ)) {
+                top.warning(
+                        "store",
+                        "everyone on this host can read the password in this file",
+                        "chmod o-rwx the file, or put the password into $PGPASSFILE");
+            }
+        } catch (IOException | UnsupportedOperationException e) {
+            // A file system without such rights has none to check.
+        }
+    }
+
+    /** Why this file cannot be read, for a person. */
+    static String whyUnreadable(Path file, IOException e) {
+        String shown = Finding.quote(file.toString());
+        if (Files.isDirectory(file)) {
+            return shown + " is a directory, not a file";
+        }
+        return switch (e) {
+            case NoSuchFileException missing -> "the file " + shown + " does not exist";
+            case AccessDeniedException denied -> "there is no right to read the file " + shown;
+            case FileSystemLoopException loop -> "the links of " + shown + " lead in a circle";
+            default -> "the file " + shown + " cannot be read: " + Finding.quotable(String.valueOf(e.getMessage()));
+        };
+    }
+}

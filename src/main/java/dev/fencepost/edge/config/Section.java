@@ -23,7 +23,6 @@ import org.snakeyaml.engine.v2.nodes.Tag;
  */
 final class Section {
 
-    private static final Set<String> NULL_TEXTS = Set.of("", "~", "null", "Null", "NULL");
     private static final Set<Tag> PLAIN_TAGS =
             Set.of(Tag.STR, Tag.INT, Tag.FLOAT, Tag.BOOL, Tag.NULL, Tag.SEQ, Tag.MAP);
     private static final Pattern WHOLE_NUMBER = Pattern.compile("0|[1-9][0-9]{0,17}");
@@ -270,11 +269,9 @@ final class Section {
         return new Origin(kind, findings.file(), Findings.line(keyAt(key)), "");
     }
 
+    /** Nothing, {@code ~} or {@code null}, without quotes. */
     static boolean isNull(Node value) {
-        return value instanceof ScalarNode scalar
-                && scalar.isPlain()
-                && !scalar.getTag().equals(Tag.STR)
-                && NULL_TEXTS.contains(scalar.getValue());
+        return value.getTag().equals(Tag.NULL);
     }
 
     static String shape(Node value) {

@@ -37,7 +37,7 @@ class CronTest {
 
         @Test
         void aGapOfExactlyThreeHoursIsMadeUpAndALongerOneIsNot() {
-            // Casey 2012-02-22: the clock goes back; 2009-10-18 02:00 +08 jumps to 05:00 +11.
+            // In Casey, 2009-10-18 02:00 +08 jumps to 05:00 +11.
             assertEquals(
                     instants("2009-10-17T18:00:00Z"),
                     slots(cron("30 3 * * *", "Antarctica/Casey"), "2009-10-17T00:00:00Z", "2009-10-18T00:00:00Z"));

@@ -10,6 +10,7 @@ import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.InstantSource;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
@@ -52,6 +53,11 @@ public class Main {
     private static CommandLine commandLine(Surroundings surroundings) {
         SharedOptions shared = new SharedOptions(surroundings);
         CommandLine line = new CommandLine(new Fencepost(shared));
+        Map<String, String> codes = new LinkedHashMap<>();
+        for (String[] code : ExitCode.HELP) {
+            codes.put(code[0], code[1]);
+        }
+        line.getCommandSpec().usageMessage().exitCodeList(codes);
         line.addSubcommand("serve", new ServeCommand(shared));
         line.addSubcommand("validate", new ValidateCommand(shared));
         line.addSubcommand("explain", new ExplainCommand(shared));

@@ -66,8 +66,7 @@ public final class SharedOptions {
     }
 
     /** The text of {@code --store}, or null where it was not given. */
-    @Nullable
-    String writtenStore() {
+    @Nullable String writtenStore() {
         return store;
     }
 

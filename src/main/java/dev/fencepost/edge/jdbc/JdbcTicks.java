@@ -141,7 +141,7 @@ final class JdbcTicks implements Ticks {
 
     /** The attempt has ended as this completion says, and the lease is still its own: nothing but this transaction can have done it. */
     private static final String COMPLETED = """
-            \sexists (select 1 from attempt a join lease l on l.resource = a.job and l.run_id = a.run_id
+            exists (select 1 from attempt a join lease l on l.resource = a.job and l.run_id = a.run_id
                 where a.run_id = :run_id and a.fence = :fence and a.outcome = :outcome
                     and l.resource = :resource and l.owner = :owner and l.fence = :fence)""";
 
@@ -157,13 +157,13 @@ final class JdbcTicks implements Ticks {
                 and exists (select 1 from tick t where t.job = :resource and t.slot_key = :slot_key and t.outcome is null)
             returning run_id""",
             "update tick set outcome = :outcome, ended_at = {now}, reason = :reason where job = :resource"
-                    + " and slot_key = :slot_key and outcome is null and run_id = :run_id and :closes and"
+                    + " and slot_key = :slot_key and outcome is null and run_id = :run_id and :closes and "
                     + COMPLETED,
             "insert into write_event (at, resource, owner, fence, run_id, accepted, reason)"
                     + " select {now}, :resource, :owner, :fence, :run_id, true, :outcome from lease l"
-                    + " where l.resource = :resource and" + COMPLETED,
+                    + " where l.resource = :resource and " + COMPLETED,
             "update lease set {set_released} where resource = :resource and owner = :owner and fence = :fence"
-                    + " and run_id = :run_id and" + COMPLETED);
+                    + " and run_id = :run_id and " + COMPLETED);
 
     private static final Sql WHY_REFUSED = Sql.of(
             "select " + JdbcLeases.VIEW_COLUMNS + " from lease l where l.resource = :resource and l.fence > 0",

@@ -10,6 +10,7 @@ import dev.fencepost.lease.Owner;
 import dev.fencepost.lease.RunId;
 import dev.fencepost.lease.StoreException;
 import dev.fencepost.run.Ticks.Situation;
+import dev.fencepost.schedule.Backlog;
 import dev.fencepost.schedule.Plan;
 import dev.fencepost.schedule.Plan.SlotRange;
 import dev.fencepost.schedule.Planner;
@@ -164,6 +165,9 @@ public final class JobLoop {
             if (cleanUp(situation.lease())) {
                 continue;
             }
+            if (isBeforeItsStart(situation.backlog())) {
+                return rest(situation, false, situation.lease());
+            }
             Plan plan =
                     Planner.plan(job.schedule(), job.catchUp(), job.maxAttempts(), planningSince, situation.backlog());
             if (plan.changes(situation.backlog().cursor())) {
@@ -181,6 +185,14 @@ public final class JobLoop {
             return rest(situation, held && !plan.due().isEmpty(), lease);
         }
         return Duration.ofMillis(200);
+    }
+
+    /** The cursor of a job that is to start later stands ahead; that is no clock that was set back. */
+    private boolean isBeforeItsStart(Backlog backlog) {
+        Instant start = job.startFrom();
+        return start != null
+                && backlog.now().isBefore(start)
+                && !backlog.cursor().isBefore(start.minusSeconds(1));
     }
 
     private Duration rest(Situation situation, boolean waiting, @Nullable LeaseView lease) {

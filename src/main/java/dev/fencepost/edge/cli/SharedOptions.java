@@ -66,7 +66,8 @@ public final class SharedOptions {
     }
 
     /** The text of {@code --store}, or null where it was not given. */
-    @Nullable String writtenStore() {
+    @Nullable
+    String writtenStore() {
         return store;
     }
 

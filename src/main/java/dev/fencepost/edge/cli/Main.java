@@ -1,5 +1,6 @@
 package dev.fencepost.edge.cli;
 
+import dev.fencepost.edge.host.SystemTime;
 import io.quarkus.runtime.annotations.QuarkusMain;
 import java.io.BufferedWriter;
 import java.io.Console;
@@ -9,7 +10,6 @@ import java.io.OutputStreamWriter;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.time.InstantSource;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -34,7 +34,7 @@ public class Main {
                         err,
                         environment,
                         Path.of("").toAbsolutePath(),
-                        InstantSource.system(),
+                        new SystemTime()::wallClock,
                         isTerminal(System.console(), environment)),
                 arguments);
         System.exit(exitCode);

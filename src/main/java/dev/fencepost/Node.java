@@ -11,7 +11,6 @@ import dev.fencepost.run.Children;
 import dev.fencepost.run.Job;
 import dev.fencepost.run.JobLoop;
 import dev.fencepost.run.Runner;
-import dev.fencepost.run.Ticks;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -31,6 +30,7 @@ public final class Node {
     /** Due times up to so far ahead are waited for exactly; it is the distance between two wake-ups. */
     public static final Duration LOOK_AHEAD = Duration.ofSeconds(1);
 
+    private static final Duration FORCED_STOP_LIMIT = Duration.ofSeconds(4);
     private static final Duration FIRST_RETRY = Duration.ofSeconds(1);
     private static final Duration MAX_RETRY = Duration.ofSeconds(15);
 
@@ -47,14 +47,10 @@ public final class Node {
     private volatile @Nullable Instant planningSince;
     private volatile long lastWakeBootMillis;
     private volatile boolean draining;
+    private volatile @Nullable String prepareFailure;
 
-    /**
-     * @param ticks the store's planning side, perhaps behind retries and a circuit breaker; claims, renewals and completions never go
-     *     through it
-     */
     public Node(
             Store store,
-            Ticks ticks,
             List<Job> jobs,
             Owner owner,
             Runner runner,
@@ -70,7 +66,7 @@ public final class Node {
         this.spawner = spawner;
         this.journal = journal;
         this.loops = jobs.stream()
-                .map(job -> new JobLoop(job, ticks, runner, children, owner, time, spawner, journal))
+                .map(job -> new JobLoop(job, store, runner, children, owner, time, spawner, journal))
                 .toList();
         this.lastWakeBootMillis = time.bootMillis();
     }
@@ -115,9 +111,11 @@ public final class Node {
             store.prepare();
             store.register(jobs);
             planningSince = store.now();
+            prepareFailure = null;
             journal.record(new Event.StoreAvailable(true, null));
             wake();
         } catch (StoreException e) {
+            prepareFailure = e.getMessage();
             journal.record(new Event.StoreAvailable(false, e.getMessage()));
             prepareAgainAt = time.bootMillis() + retry.toMillis();
             Duration doubled = retry.multipliedBy(2);
@@ -128,6 +126,19 @@ public final class Node {
     /** Whether the store has been reached and the jobs are registered. */
     public boolean isPrepared() {
         return planningSince != null;
+    }
+
+    /** Why the store could not be prepared at the last try, or null. */
+    public @Nullable String prepareFailure() {
+        return prepareFailure;
+    }
+
+    /** Jobs whose planning the store did not answer the last time. */
+    public List<String> failingJobs() {
+        return loops.stream()
+                .filter(JobLoop::isStoreFailing)
+                .map(loop -> loop.job().id())
+                .toList();
     }
 
     /** How long ago the last wake-up was; a node that is not woken any more is dead, whatever else says it is well. */
@@ -171,12 +182,22 @@ public final class Node {
         }
         Duration longestGrace = Duration.ZERO;
         for (JobLoop loop : left) {
-            loop.stopRun("shutdown");
+            loop.stopRun("shutdown", loop.job().grace());
             Duration grace = loop.job().grace();
             longestGrace = grace.compareTo(longestGrace) > 0 ? grace : longestGrace;
         }
         awaitEnd(left, longestGrace.plusSeconds(4));
         return false;
+    }
+
+    /** Forced stop: running children are killed without grace; their slots are still due. */
+    public void stopNow() throws InterruptedException {
+        draining = true;
+        for (JobLoop loop : loops) {
+            loop.stopStarting();
+            loop.stopRun("shutdown, forced", Duration.ZERO);
+        }
+        awaitEnd(loops, FORCED_STOP_LIMIT);
     }
 
     private List<JobLoop> awaitEnd(List<JobLoop> of, Duration limit) throws InterruptedException {

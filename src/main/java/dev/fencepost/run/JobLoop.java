@@ -10,6 +10,7 @@ import dev.fencepost.lease.Owner;
 import dev.fencepost.lease.RunId;
 import dev.fencepost.lease.StoreException;
 import dev.fencepost.run.Ticks.Situation;
+import dev.fencepost.schedule.Backlog;
 import dev.fencepost.schedule.Plan;
 import dev.fencepost.schedule.Plan.SlotRange;
 import dev.fencepost.schedule.Planner;
@@ -63,7 +64,7 @@ public final class JobLoop {
     private @Nullable Run run;
 
     /** A run from before its claim was sent until its end is stored. */
-    private record Run(RunId id, StopRequest stop, Spawner.Task task) {}
+    private record Run(RunId id, StopRequest stop, long sinceBootMillis, Spawner.Task task) {}
 
     public JobLoop(
             Job job,
@@ -164,6 +165,9 @@ public final class JobLoop {
             if (cleanUp(situation.lease())) {
                 continue;
             }
+            if (isBeforeItsStart(situation.backlog())) {
+                return rest(situation, false, situation.lease());
+            }
             Plan plan =
                     Planner.plan(job.schedule(), job.catchUp(), job.maxAttempts(), planningSince, situation.backlog());
             if (plan.changes(situation.backlog().cursor())) {
@@ -181,6 +185,14 @@ public final class JobLoop {
             return rest(situation, held && !plan.due().isEmpty(), lease);
         }
         return Duration.ofMillis(200);
+    }
+
+    /** The cursor of a job that is to start later stands ahead; that is no clock that was set back. */
+    private boolean isBeforeItsStart(Backlog backlog) {
+        Instant start = job.startFrom();
+        return start != null
+                && backlog.now().isBefore(start)
+                && !backlog.cursor().isBefore(start.minusSeconds(1));
     }
 
     private Duration rest(Situation situation, boolean waiting, @Nullable LeaseView lease) {
@@ -279,7 +291,10 @@ public final class JobLoop {
             StopRequest stop = new StopRequest();
             // The task waits for the lock, so that the run is known before its claim is sent.
             run = new Run(
-                    id, stop, spawner.virtualThread("run-" + job.id(), () -> carryOut(slot, id, stop, planningSince)));
+                    id,
+                    stop,
+                    time.bootMillis(),
+                    spawner.virtualThread("run-" + job.id(), () -> carryOut(slot, id, stop, planningSince)));
         }
     }
 
@@ -320,6 +335,18 @@ public final class JobLoop {
         return since == 0 ? null : Duration.ofMillis(time.bootMillis() - since);
     }
 
+    /** Whether the store did not answer the last look or claim. */
+    public boolean isStoreFailing() {
+        return storeFailed;
+    }
+
+    /** How long the run under way has taken, its claim included, or null if there is none. */
+    public @Nullable Duration runningFor() {
+        synchronized (runLock) {
+            return run == null ? null : Duration.ofMillis(time.bootMillis() - run.sinceBootMillis());
+        }
+    }
+
     /** No slot is started after this. */
     public void stopStarting() {
         synchronized (runLock) {
@@ -328,10 +355,10 @@ public final class JobLoop {
     }
 
     /** Stops the run, if there is one, for a shutdown: its slot stays due. */
-    public void stopRun(String reason) {
+    public void stopRun(String reason, Duration grace) {
         synchronized (runLock) {
             if (run != null) {
-                run.stop().request(StopRequest.Reason.SHUTDOWN, reason, job.grace());
+                run.stop().request(StopRequest.Reason.SHUTDOWN, reason, grace);
             }
         }
     }

@@ -20,6 +20,9 @@ public sealed interface Start {
     /** Nothing changed: this lease is live. */
     record Held(Lease by) implements Start {}
 
-    /** Nothing but the token changed: the tick has an outcome, or its attempts are used up. */
+    /**
+     * Nothing but the token changed: the tick has an outcome, or its attempts are used up ({@code ALREADY_DONE}). Or nothing at all: an
+     * earlier try with this run id was granted, and its lease is over ({@code EXPIRED}).
+     */
     record Closed(Refusal reason) implements Start {}
 }

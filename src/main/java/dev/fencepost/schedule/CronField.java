@@ -23,6 +23,7 @@ enum CronField {
     final int min;
     final int max;
 
+    @SuppressWarnings("ImmutableEnumChecker") // only ever List.of
     private final List<String> names;
 
     CronField(String title, int min, int max, List<String> names) {

@@ -29,7 +29,7 @@ public record Every(Duration interval, Instant anchor) implements Schedule {
             throw new ScheduleException("every: " + interval
                     + " is too long: write at most 3660 days (PT87840H), or a cron line with a month");
         }
-        if (interval.getNano() != 0) {
+        if (!interval.equals(Duration.ofSeconds(interval.toSeconds()))) {
             throw new ScheduleException(
                     "every: " + interval + " has a fraction of a second: write whole seconds, as in "
                             + Duration.ofSeconds(interval.toSeconds()));

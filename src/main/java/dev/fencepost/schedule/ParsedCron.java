@@ -16,8 +16,9 @@ import java.util.BitSet;
 /**
  * What cron-utils makes of an expression: its tree of fields, read as sets of values. The only type that knows that library.
  *
- * <p>The library parses. Its own enumeration of times is not used: with a zone it breaks the policy's rules on gaps and overlaps, and
- * its search for dates follows other rules for the two day fields and for weekdays. A set of values per field leaves nothing to search.
+ * <p>The library parses. Its own search for times is not used, neither with a zone, where it breaks the policy's rules on gaps and
+ * overlaps, nor without: it joins a day field such as {@code *&#47;2} with the other one by "or", fails on {@code 31W} in a shorter month,
+ * and loses the L of {@code 1,15W,L}. A set of values per field leaves nothing to search.
  */
 final class ParsedCron {
 

@@ -11,6 +11,8 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.Deque;
 import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -49,10 +51,16 @@ public final class Planner {
         Deque<Slot> skipped = new ArrayDeque<>();
         SlotRange skippedRange = skip(schedule, lastFree, now, skipped);
 
+        // Slots after the cursor have an open tick only where the clock was set back.
+        Set<String> known =
+                backlog.open().stream().map(tick -> tick.slot().key()).collect(Collectors.toSet());
         Deque<NewTick> opened = new ArrayDeque<>();
         Instant at = schedule.latest(lastFree);
         while (at != null && at.isAfter(cursor) && isOnTime(schedule, at, now, planningSince)) {
-            opened.addFirst(new NewTick(Slot.at(at), true));
+            Slot slot = Slot.at(at);
+            if (!known.contains(slot.key())) {
+                opened.addFirst(new NewTick(slot, true));
+            }
             at = schedule.latest(at.minusSeconds(1));
         }
 
@@ -66,10 +74,12 @@ public final class Planner {
         int caughtUp = 0;
         while (room > 0 && at != null && at.isAfter(cursor) && !at.isBefore(windowStart)) {
             Slot slot = Slot.at(at);
-            opened.addFirst(new NewTick(slot, false));
+            if (!known.contains(slot.key())) {
+                opened.addFirst(new NewTick(slot, false));
+                caughtUp++;
+                room--;
+            }
             at = schedule.latest(at.minusSeconds(1));
-            caughtUp++;
-            room--;
         }
         SlotRange dropped = at != null && at.isAfter(cursor) ? range(schedule, cursor, at) : null;
         for (OpenTick tick : waiting) { // newest first
@@ -131,7 +141,8 @@ public final class Planner {
 
     /**
      * Open ticks that are over are closed; those outside the cap are due; the others wait for the room that is left, newest first. A
-     * tick whose attempt has no end yet belongs to the holder of the lease.
+     * tick whose attempt has no end yet belongs to the holder of the lease, and one whose slot lies ahead, since the clock was set back,
+     * waits for its time.
      */
     private static void sortOpenTicks(
             Backlog backlog, int maxAttempts, List<OpenTick> waiting, List<OpenTick> closed, List<Slot> due) {
@@ -141,6 +152,8 @@ public final class Planner {
             }
             if (tick.spent() >= maxAttempts) {
                 closed.add(tick);
+            } else if (tick.slot().at().isAfter(backlog.now()) && !tick.slot().isManual()) {
+                continue;
             } else if (tick.slot().isManual() || (tick.onTime() && tick.attempts() == 0)) {
                 due.add(tick.slot());
             } else {

@@ -3,6 +3,7 @@ package dev.fencepost.schedule;
 import java.time.ZoneId;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -47,7 +48,7 @@ public final class Zones {
      * @throws ScheduleException when the database has no such name; the message says which name comes nearest
      */
     public static ZoneId parse(String name) {
-        TreeSet<String> known = new TreeSet<>(ZoneId.getAvailableZoneIds());
+        Set<String> known = new TreeSet<>(ZoneId.getAvailableZoneIds());
         // Java's own invention, not of the database.
         known.removeIf(id -> id.startsWith("SystemV/"));
         if (known.contains(name)) {
@@ -56,7 +57,7 @@ public final class Zones {
         throw new ScheduleException(refusal(name, known));
     }
 
-    private static String refusal(String name, TreeSet<String> known) {
+    private static String refusal(String name, Set<String> known) {
         if (name.isBlank()) {
             return "zone is empty: write an IANA name such as Europe/Berlin, or Etc/UTC";
         }
@@ -81,7 +82,7 @@ public final class Zones {
     }
 
     /** Another spelling first, then the bare name of the city, then few wrong letters. */
-    private static @Nullable String nearest(String name, TreeSet<String> known) {
+    private static @Nullable String nearest(String name, Set<String> known) {
         String wanted = name.replace(' ', '_').toLowerCase(Locale.ROOT);
         String ending = "/" + wanted.substring(wanted.lastIndexOf('/') + 1);
         String city = null;

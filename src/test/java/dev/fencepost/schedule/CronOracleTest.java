@@ -32,7 +32,7 @@ import org.junit.jupiter.api.Test;
 class CronOracleTest {
 
     private static final long SEED = 20_260_329;
-    private static final int ROUNDS = 700;
+    private static final int ROUNDS = 1_500;
 
     private static final List<String> ZONES = List.of(
             "Europe/Berlin",
@@ -104,6 +104,7 @@ class CronOracleTest {
         List<Instant> forwards = new ArrayList<>();
         Instant slot = cron.next(before);
         while (slot != null && !slot.isAfter(end)) {
+            assertTrue(forwards.isEmpty() || slot.isAfter(forwards.getLast()), what + ": next stands still at " + slot);
             forwards.add(slot);
             slot = cron.next(slot);
         }
@@ -112,6 +113,9 @@ class CronOracleTest {
         List<Instant> backwards = new ArrayList<>();
         slot = cron.latest(end);
         while (slot != null && slot.isAfter(before)) {
+            assertTrue(
+                    backwards.isEmpty() || slot.isBefore(backwards.getLast()),
+                    what + ": latest stands still at " + slot);
             backwards.add(slot);
             slot = cron.latest(slot.minusSeconds(1));
         }

@@ -20,15 +20,16 @@ public final class ExitCode {
     /** The jobs file, or an expression, is refused. */
     public static final int BAD_CONFIGURATION = 78;
 
-    static final String[] HELP = {
-        " 0:fine, a skipped slot too",
-        " 1:the work failed",
-        " 2:wrong usage",
-        " 3:refused: held, stale token, expired, already done, unknown",
-        "69:the store is not available",
-        "70:the lease was lost",
-        "75:skipped, with exec --fail-on-skip",
-        "78:the jobs file or an expression is refused"
+    /** For the help of the program: code and meaning in pairs. */
+    static final String[][] HELP = {
+        {"0", "fine, a skipped slot too"},
+        {"1", "the work failed"},
+        {"2", "wrong usage"},
+        {"3", "refused: held, stale token, expired, already done, unknown"},
+        {"69", "the store is not available"},
+        {"70", "the lease was lost"},
+        {"75", "skipped, with exec --fail-on-skip"},
+        {"78", "the jobs file or an expression is refused"}
     };
 
     private ExitCode() {}

@@ -114,7 +114,7 @@ final class ExplainCommand implements Callable<Integer> {
                                         "slot",
                                         slot,
                                         "local",
-                                        slot.atZone(definition.job().zone())))
+                                        SlotText.iso(slot, definition.job().zone())))
                                 .toList(),
                 "warnings", warnings.stream().map(ValidateCommand::json).toList());
     }

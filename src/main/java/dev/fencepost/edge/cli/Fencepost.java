@@ -13,6 +13,7 @@ import picocli.CommandLine.Spec;
         version = Main.VERSION,
         description = "Runs unattended jobs on a schedule, one at a time each, under a lease with a fencing token.",
         synopsisSubcommandLabel = "COMMAND",
+        exitCodeListHeading = "%nExit codes:%n",
         footer = {
             "",
             "Begin with:",

@@ -1,5 +1,6 @@
 package dev.fencepost.edge.cli;
 
+import dev.fencepost.edge.host.SystemTime;
 import dev.fencepost.lease.StoreException;
 import io.quarkus.runtime.annotations.QuarkusMain;
 import java.io.BufferedReader;
@@ -15,7 +16,7 @@ import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.InstantSource;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
@@ -45,7 +46,7 @@ public class Main {
                         err,
                         environment,
                         Path.of("").toAbsolutePath(),
-                        InstantSource.system(),
+                        new SystemTime()::wallClock,
                         isTerminal(System.console(), environment),
                         isTerminal(1),
                         isTerminal(2),
@@ -67,6 +68,12 @@ public class Main {
     private static CommandLine commandLine(Surroundings surroundings) {
         SharedOptions shared = new SharedOptions(surroundings);
         CommandLine line = new CommandLine(new Fencepost(shared));
+        Map<String, String> codes = new LinkedHashMap<>();
+        for (String[] code : ExitCode.HELP) {
+            codes.put(code[0], code[1]);
+        }
+        line.getCommandSpec().usageMessage().exitCodeList(codes);
+        line.addSubcommand("serve", new ServeCommand(shared));
         line.addSubcommand("validate", new ValidateCommand(shared));
         line.addSubcommand("explain", new ExplainCommand(shared));
         line.addSubcommand("next", new NextCommand(shared));
@@ -80,6 +87,7 @@ public class Main {
                 .setErr(surroundings.err())
                 .setColorScheme(CommandLine.Help.defaultColorScheme(ansi))
                 .setUsageHelpWidth(100)
+                .setCaseInsensitiveEnumValuesAllowed(true)
                 .setParameterExceptionHandler(Main::wrongUsage)
                 .setExecutionExceptionHandler((failure, at, result) -> failed(surroundings, failure));
     }

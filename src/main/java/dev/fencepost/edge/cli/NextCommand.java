@@ -247,7 +247,7 @@ final class NextCommand implements Callable<Integer> {
                     "slot",
                     next.slot,
                     "local",
-                    next.slot.atZone(next.series.zone).toOffsetDateTime(),
+                    SlotText.iso(next.slot, next.series.zone),
                     "zone",
                     next.series.zone.getId(),
                     "job",

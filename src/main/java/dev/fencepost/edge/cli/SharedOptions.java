@@ -65,6 +65,12 @@ public final class SharedOptions {
         return orBadConfiguration(() -> places().stateDir(stateDir));
     }
 
+    /** The text of {@code --store}, or null where it was not given. */
+    @Nullable
+    String writtenStore() {
+        return store;
+    }
+
     /** The store of {@code --store}, else of the jobs file, else the SQLite file in the state directory. */
     public StoreUrl store(@Nullable JobsFile file) {
         String option = store;

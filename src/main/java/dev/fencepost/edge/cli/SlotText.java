@@ -13,6 +13,11 @@ final class SlotText {
 
     private SlotText() {}
 
+    /** {@code 2026-03-29T03:00:00+02:00}. */
+    static String iso(Instant slot, ZoneId zone) {
+        return DateTimeFormatter.ISO_OFFSET_DATE_TIME.format(slot.atZone(zone));
+    }
+
     /** {@code Sun 2026-03-29 03:00:00 +02:00}. */
     static String local(Instant slot, ZoneId zone) {
         return LOCAL.format(slot.atZone(zone));

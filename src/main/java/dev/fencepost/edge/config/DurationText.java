@@ -122,7 +122,7 @@ public final class DurationText {
         try {
             duration = Duration.parse(text);
         } catch (DateTimeParseException e) {
-            if (e.getCause() instanceof ArithmeticException) {
+            if (e.getCause() instanceof ArithmeticException || e.getCause() instanceof NumberFormatException) {
                 throw tooLong(written);
             }
             throw new BadValueException(Finding.quote(written) + " is no ISO duration", FORMS + ", or PT45M");

@@ -43,6 +43,7 @@ final class EnvironmentReader {
         }
         Section env = Section.open(
                 mapping,
+                section.keyAt("env"),
                 section.pathOf("env"),
                 section.findings(),
                 section.origin("env").kind());

@@ -59,7 +59,7 @@ final class JobReader {
         }
         String path = jobs.pathOf(id);
         Section job = value instanceof MappingNode mapping
-                ? Section.of(mapping, path, findings, Origin.Kind.JOB, Keys.JOB)
+                ? Section.of(mapping, idNode, path, findings, Origin.Kind.JOB, Keys.JOB)
                 : Section.absent(idNode, path, findings, Origin.Kind.JOB);
 
         Defaults own = Defaults.read(job, baseDir, defaults);
@@ -128,7 +128,7 @@ final class JobReader {
                         ? MASK
                         : shown(variable.value()),
                 variable.origin())));
-        add(values, "env-file", job.read("env-file", text -> text), JobReader::shown, "none");
+        add(values, "env-file", job.read("env-file", text -> text), JobReader::shown, "no secrets");
         add(values, "stdin", stdin, JobReader::shown, "empty input, so that nothing waits for a terminal");
         add(values, "timeout", own.timeout(), t -> t.isZero() ? "none" : DurationText.format(t), "");
         add(values, "grace", own.grace(), DurationText::format, "");

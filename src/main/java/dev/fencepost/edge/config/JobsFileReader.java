@@ -66,7 +66,7 @@ public final class JobsFileReader {
             return null;
         }
         Path baseDir = place.getParent() == null ? processDir : place.getParent();
-        Section top = Section.of(root, "", findings, Origin.Kind.JOB, Keys.TOP);
+        Section top = Section.of(root, root, "", findings, Origin.Kind.JOB, Keys.TOP);
         Given<StoreUrl> store = top.read("store", text -> StoreUrl.parse(text, baseDir));
         if (store != null) {
             checkStore(top, store.value(), place);
@@ -86,7 +86,8 @@ public final class JobsFileReader {
     private static Section defaults(Section top) {
         Node value = top.value("defaults");
         if (value instanceof MappingNode mapping) {
-            return Section.of(mapping, "defaults", top.findings(), Origin.Kind.DEFAULTS, Keys.DEFAULTS);
+            return Section.of(
+                    mapping, top.keyAt("defaults"), "defaults", top.findings(), Origin.Kind.DEFAULTS, Keys.DEFAULTS);
         }
         if (value != null) {
             top.error(
@@ -114,7 +115,7 @@ public final class JobsFileReader {
                     "write the id as a key: jobs: { article: { every: 45m, command: [./write-article.sh] } }");
             return definitions;
         }
-        Section jobs = Section.open(mapping, "jobs", top.findings(), Origin.Kind.JOB);
+        Section jobs = Section.open(mapping, top.keyAt("jobs"), "jobs", top.findings(), Origin.Kind.JOB);
         if (jobs.keys().size() > MOST_JOBS) {
             top.error("jobs", "there are " + jobs.keys().size() + " jobs, the limit is " + MOST_JOBS, "");
             return definitions;

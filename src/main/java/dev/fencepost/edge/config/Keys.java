@@ -87,9 +87,9 @@ record Keys(List<String> known, Set<String> planned) {
         if (near != null) {
             return "did you mean " + near + "?";
         }
-        String habit = HABITS.get(Nearest.plain(unknown));
+        String habit = Nearest.to(unknown, HABITS.keySet()).orElse(null);
         if (habit != null) {
-            return "here it is " + habit;
+            return "here it is " + HABITS.get(habit);
         }
         String later = Nearest.to(unknown, planned).orElse(null);
         return later != null && !later.isEmpty()

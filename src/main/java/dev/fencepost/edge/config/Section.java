@@ -23,7 +23,6 @@ import org.snakeyaml.engine.v2.nodes.Tag;
  */
 final class Section {
 
-    private static final Set<String> NULL_TEXTS = Set.of("", "~", "null", "Null", "NULL");
     private static final Set<Tag> PLAIN_TAGS =
             Set.of(Tag.STR, Tag.INT, Tag.FLOAT, Tag.BOOL, Tag.NULL, Tag.SEQ, Tag.MAP);
     private static final Pattern WHOLE_NUMBER = Pattern.compile("0|[1-9][0-9]{0,17}");
@@ -45,9 +44,9 @@ final class Section {
         this.kind = kind;
     }
 
-    /** A mapping with fixed keys; unknown, planned and doubled ones are errors. */
-    static Section of(MappingNode node, String path, Findings findings, Origin.Kind kind, Keys keys) {
-        Section section = open(node, path, findings, kind);
+    /** A mapping with fixed keys; unknown, planned and doubled ones are errors. What is missing is told at {@code at}. */
+    static Section of(MappingNode mapping, Node at, String path, Findings findings, Origin.Kind kind, Keys keys) {
+        Section section = open(mapping, at, path, findings, kind);
         for (String key : List.copyOf(section.values.keySet())) {
             if (!keys.known().contains(key)) {
                 section.refuse(key, keys);
@@ -58,9 +57,9 @@ final class Section {
     }
 
     /** A mapping whose keys are names that the user chose. */
-    static Section open(MappingNode node, String path, Findings findings, Origin.Kind kind) {
-        Section section = new Section(node, path, findings, kind);
-        for (NodeTuple tuple : node.getValue()) {
+    static Section open(MappingNode mapping, Node at, String path, Findings findings, Origin.Kind kind) {
+        Section section = new Section(at, path, findings, kind);
+        for (NodeTuple tuple : mapping.getValue()) {
             section.add(tuple.getKeyNode(), tuple.getValueNode());
         }
         return section;
@@ -217,7 +216,7 @@ final class Section {
     Section section(String key, Keys keys, String example) {
         Node value = value(key);
         if (value instanceof MappingNode mapping) {
-            return of(mapping, pathOf(key), findings, kind, keys);
+            return of(mapping, keyAt(key), pathOf(key), findings, kind, keys);
         }
         if (value != null) {
             error(key, "this must be a mapping, not a " + shape(value), "write " + example);
@@ -270,11 +269,9 @@ final class Section {
         return new Origin(kind, findings.file(), Findings.line(keyAt(key)), "");
     }
 
+    /** Nothing, {@code ~} or {@code null}, without quotes. */
     static boolean isNull(Node value) {
-        return value instanceof ScalarNode scalar
-                && scalar.isPlain()
-                && !scalar.getTag().equals(Tag.STR)
-                && NULL_TEXTS.contains(scalar.getValue());
+        return value.getTag().equals(Tag.NULL);
     }
 
     static String shape(Node value) {

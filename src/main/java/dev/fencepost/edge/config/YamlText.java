@@ -6,9 +6,11 @@ import java.nio.charset.CharsetDecoder;
 import java.nio.charset.CoderResult;
 import java.nio.charset.CodingErrorAction;
 import java.nio.charset.StandardCharsets;
+import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
+import org.snakeyaml.engine.v2.api.ConstructNode;
 import org.snakeyaml.engine.v2.api.LoadSettings;
 import org.snakeyaml.engine.v2.api.lowlevel.Compose;
 import org.snakeyaml.engine.v2.api.lowlevel.Parse;
@@ -19,6 +21,10 @@ import org.snakeyaml.engine.v2.exceptions.ReaderException;
 import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
 import org.snakeyaml.engine.v2.nodes.MappingNode;
 import org.snakeyaml.engine.v2.nodes.Node;
+import org.snakeyaml.engine.v2.nodes.Tag;
+import org.snakeyaml.engine.v2.resolver.CoreScalarResolver;
+import org.snakeyaml.engine.v2.resolver.ScalarResolver;
+import org.snakeyaml.engine.v2.schema.Schema;
 
 /**
  * From bytes to the node tree of one YAML 1.2 document. Nothing is constructed: scalars stay the text that was written.
@@ -36,10 +42,22 @@ final class YamlText {
 
     private static final byte HIGH = (byte) 0xff;
 
-    private static final Pattern STAR_VALUE =
-            Pattern.compile("^(.*?[:,\\[{-]\\s+|\\s*[\\w\"'-]+:\\s+)\\*[^\\w].*|.*:\\s+\\*\\s*$");
+    private static final Pattern STAR_IN_CRON = Pattern.compile("\\*(?:[/,\\s]|$)");
     private static final Pattern MACRO_VALUE = Pattern.compile(".*:\\s+@\\w+.*");
     private static final Pattern TAB_INDENT = Pattern.compile("^ *\\t.*");
+
+    /** The core schema of YAML 1.2, of which only null is asked for, without the merge keys of YAML 1.1. */
+    private record Unmerged() implements Schema {
+        @Override
+        public ScalarResolver getScalarResolver() {
+            return new CoreScalarResolver(false);
+        }
+
+        @Override
+        public Map<Tag, ConstructNode> getSchemaTagConstructors() {
+            return Map.of();
+        }
+    }
 
     private final Findings findings;
 
@@ -59,6 +77,8 @@ final class YamlText {
                 .setCodePointLimit(2 * MOST_BYTES)
                 .setMaxAliasesForCollections(MOST_ALIASES)
                 .setAllowDuplicateKeys(true)
+                .setAllowNonScalarKeys(true)
+                .setSchema(new Unmerged())
                 .build();
         try {
             if (!withinBounds(settings, text)) {
@@ -177,22 +197,19 @@ final class YamlText {
         String problem = String.valueOf(e.getProblem());
         String written = line(text, line);
         String context = line(text, e.getContextMark().map(Mark::getLine).orElse(-1) + 1);
-        if (problem.contains("alias")
-                || STAR_VALUE.matcher(written).matches()
-                || STAR_VALUE.matcher(context).matches()) {
-            if (problem.contains("undefined alias") && !written.contains(": */")) {
-                findings.error(
-                        line,
-                        column,
-                        "this alias refers to no anchor",
-                        "if a cron expression is meant: put the cron expression in quotes");
-                return;
-            }
+        int star = starBefore(written, column);
+        if (star > 0 && STAR_IN_CRON.matcher(written.substring(star - 1)).lookingAt()) {
+            findings.error(
+                    line,
+                    star,
+                    "a star begins an alias in YAML",
+                    "put the cron expression in quotes: cron: \"*/15 * * * *\"");
+        } else if (problem.contains("undefined alias")) {
             findings.error(
                     line,
                     column,
-                    "a star begins an alias in YAML",
-                    "put the cron expression in quotes: cron: \"*/15 * * * *\"");
+                    "this alias refers to no anchor",
+                    "a star begins an alias in YAML: if a text is meant, put it in quotes");
         } else if (MACRO_VALUE.matcher(written).matches() && problem.contains("@")) {
             findings.error(
                     line,
@@ -202,6 +219,8 @@ final class YamlText {
         } else if (TAB_INDENT.matcher(written).matches()
                 || TAB_INDENT.matcher(context).matches()) {
             findings.error(line, column, "there is a tab in the indentation", "indent with spaces");
+        } else if (problem.contains("TAB")) {
+            findings.error(line, column, "there is a tab where YAML wants a blank", "use spaces instead of tabs");
         } else {
             findings.error(
                     line,
@@ -209,6 +228,16 @@ final class YamlText {
                     "the YAML cannot be read: " + Finding.quotable(problem),
                     "look at this line and the one above: indentation, quotes, a missing colon or blank after it");
         }
+    }
+
+    /** Column of the star at this column or just before it, from 1; 0 when there is none. */
+    private static int starBefore(String line, int column) {
+        for (int at = column; at >= Math.max(1, column - 1); at--) {
+            if (at <= line.length() && line.charAt(at - 1) == '*') {
+                return at;
+            }
+        }
+        return 0;
     }
 
     private static String line(String text, int number) {

@@ -37,7 +37,8 @@ final class JdbcHistory implements History {
                 a.exit_code, a.signal, a.reason
             from attempt a where a.ended_at is null""",
             """
-            select s.job, s.ended_at as success_at, (
+            select s.job, (
+                select max(e.ended_at) from tick e where e.job = s.job and e.outcome = 'SUCCEEDED') as success_at, (
                 select coalesce(sum(coalesce(k.range_count, 1)), 0) from tick k
                 where k.job = s.job and k.outcome = 'SKIPPED_OVERLAP' and k.slot_at > s.slot_at) as skipped
             from tick s where s.outcome = 'SUCCEEDED' and s.slot_at = (

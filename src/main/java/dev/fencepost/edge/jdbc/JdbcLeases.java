@@ -31,16 +31,20 @@ final class JdbcLeases implements Leases {
             "insert into lease (resource, fence) values (:resource, 0) on conflict (resource) do nothing";
 
     /**
-     * The time is compared, and the new end computed, on the row as it is once its lock is held: a row that the holder renewed while
-     * this statement waited is judged anew.
+     * Goes before every statement that decides by a lease. A statement that waits for the row and finds it unchanged goes on with what
+     * it computed before the wait, its clock included; and one that does not wait at all may decide by a row that is just being
+     * changed. Behind this lock neither can happen (semantics 2.8).
      */
+    static final String LOCK = "select resource from lease where resource = :resource {for_update}";
+
+    /** Only with the row locked. */
     static final String GRANT = """
             update lease set owner = :owner, run_id = :run_id, slot_key = :slot_key, fence = {next_fence},
                 {set_grant}, {set_expiry}
             where resource = :resource and {dead}""";
 
     private static final Sql CLAIM =
-            Sql.of(MAKE_ROW, GRANT, "select " + VIEW_COLUMNS + " from lease l where l.resource = :resource");
+            Sql.of(MAKE_ROW, LOCK, GRANT, "select " + VIEW_COLUMNS + " from lease l where l.resource = :resource");
 
     /** The row is locked first and the clock compared with what is locked: see semantics 2.8 (a). */
     private static final Sql RENEW = Sql.of("""
@@ -62,7 +66,7 @@ final class JdbcLeases implements Leases {
             Sql.of("select " + VIEW_COLUMNS + " from lease l where l.fence > 0 order by l.resource limit :limit");
 
     private static final Sql BREAK = Sql.of(
-            "select resource from lease where resource = :resource {for_update}",
+            LOCK,
             """
             insert into write_event (at, resource, owner, fence, run_id, accepted, reason)
             select {now}, resource, coalesce(owner, 'nobody'), fence, run_id, true, :reason

@@ -44,10 +44,12 @@ final class JdbcTicks implements Ticks {
 
     private static final Sql KNOWN_JOBS = Sql.of("select id, schedule_text, retired_at from job {for_update}");
 
+    /** Another node may have registered the job since the known ones were read. */
     private static final Sql REGISTER = Sql.of("""
             insert into job (id, schedule_text, since, cursor_at) values (:job, :schedule, {now}, coalesce(:start, {now}))
-            on conflict (id) do update set
-                schedule_text = :schedule, since = {now}, cursor_at = {now}, retired_at = null""");
+            on conflict (id) do update set schedule_text = :schedule, since = {now}, retired_at = null,
+                cursor_at = case when :start > {now} then :start else {now} end
+            where job.schedule_text <> :schedule or job.retired_at is not null""");
 
     private static final Sql RETIRE =
             Sql.of("update job set retired_at = {now} where id = :job and retired_at is null");
@@ -77,12 +79,16 @@ final class JdbcTicks implements Ticks {
             values (:job, :slot_key, :slot_at, false, {now}, :outcome, :reason, {now}, :range_count, :range_first)
             on conflict (job, slot_key) do nothing returning slot_key""");
 
-    /** The number of attempts was read with the plan: an attempt that was started since keeps the tick open. */
+    /**
+     * The number of attempts was read with the plan: an attempt that was started since keeps the tick open. So does one without an end,
+     * which may have begun after the lease was read and before the ticks were.
+     */
     private static final Sql CLOSE = Sql.of("""
             update tick set ended_at = {now}, reason = :reason, outcome = coalesce(
                 (select a.outcome from attempt a where a.job = :job and a.slot_key = :slot_key and a.ended_at is not null
                     order by a.number desc limit 1), 'DROPPED')
-            where job = :job and slot_key = :slot_key and outcome is null and attempts = :attempts
+            where job = :job and slot_key = :slot_key and outcome is null and attempts = :attempts and not exists (
+                select 1 from attempt a where a.job = :job and a.slot_key = :slot_key and a.ended_at is null)
             returning slot_key""");
 
     private static final Sql RANGES_BEYOND = Sql.of("""
@@ -103,12 +109,14 @@ final class JdbcTicks implements Ticks {
             "run_id, job, slot_key, number, fence, owner, started_at, ended_at, outcome, exit_code, signal, reason";
 
     /**
-     * After the grant every statement asks whether the lease is this run's. A tick that was closed meanwhile gets no attempt, and
-     * without an attempt the grant is given back in the same transaction.
+     * A run id is granted once: a second try finds the first one's attempt. After the grant every statement asks whether the lease is
+     * this run's. A tick that was closed meanwhile gets no attempt, and without an attempt the grant is given back in the same
+     * transaction.
      */
     private static final Sql START = Sql.of(
             JdbcLeases.MAKE_ROW,
-            JdbcLeases.GRANT,
+            JdbcLeases.LOCK,
+            JdbcLeases.GRANT + " and not exists (select 1 from attempt a where a.run_id = :run_id)",
             "update attempt set ended_at = {now}, outcome = 'ABANDONED', reason = 'holder died'"
                     + " where job = :resource and ended_at is null and run_id <> :run_id and" + MINE + " returning "
                     + ATTEMPT_COLUMNS,
@@ -137,33 +145,31 @@ final class JdbcTicks implements Ticks {
                     + " left join tick t on t.job = :resource and t.slot_key = :slot_key"
                     + " where l.resource = :resource");
 
-    private static final String LOCK = "select resource from lease where resource = :resource {for_update}";
-
     /** The attempt has ended as this completion says, and the lease is still its own: nothing but this transaction can have done it. */
     private static final String COMPLETED = """
-             exists (select 1 from attempt a join lease l on l.resource = a.job and l.run_id = a.run_id
+            exists (select 1 from attempt a join lease l on l.resource = a.job and l.run_id = a.run_id
                 where a.run_id = :run_id and a.fence = :fence and a.outcome = :outcome
                     and l.resource = :resource and l.owner = :owner and l.fence = :fence)""";
 
     /** Only the second statement looks at the clock: what follows depends on what it did, not on the time that has passed since. */
     private static final Sql COMPLETE = Sql.of(
-            LOCK,
+            JdbcLeases.LOCK,
             """
             update attempt set ended_at = {now}, outcome = :outcome, counted = :counted, exit_code = :exit_code,
                 signal = :signal, reason = :reason, result = :result, output_tail = :output_tail
-            where run_id = :run_id and fence = :fence and owner = :owner and ended_at is null
-                and exists (select 1 from lease l where l.resource = :resource and l.owner = :owner
+            where job = :resource and slot_key = :slot_key and run_id = :run_id and fence = :fence and owner = :owner
+                and ended_at is null and exists (select 1 from lease l where l.resource = :resource and l.owner = :owner
                     and l.fence = :fence and l.run_id = :run_id and {live l})
                 and exists (select 1 from tick t where t.job = :resource and t.slot_key = :slot_key and t.outcome is null)
             returning run_id""",
             "update tick set outcome = :outcome, ended_at = {now}, reason = :reason where job = :resource"
-                    + " and slot_key = :slot_key and outcome is null and run_id = :run_id and :closes and"
+                    + " and slot_key = :slot_key and outcome is null and run_id = :run_id and :closes and "
                     + COMPLETED,
             "insert into write_event (at, resource, owner, fence, run_id, accepted, reason)"
                     + " select {now}, :resource, :owner, :fence, :run_id, true, :outcome from lease l"
-                    + " where l.resource = :resource and" + COMPLETED,
+                    + " where l.resource = :resource and " + COMPLETED,
             "update lease set {set_released} where resource = :resource and owner = :owner and fence = :fence"
-                    + " and run_id = :run_id and" + COMPLETED);
+                    + " and run_id = :run_id and " + COMPLETED);
 
     private static final Sql WHY_REFUSED = Sql.of(
             "select " + JdbcLeases.VIEW_COLUMNS + " from lease l where l.resource = :resource and l.fence > 0",
@@ -174,16 +180,18 @@ final class JdbcTicks implements Ticks {
             insert into write_event (at, resource, owner, fence, run_id, accepted, reason)
             values ({now}, :resource, :owner, :fence, :run_id, false, :reason)""");
 
-    private static final Sql END_AS_LOST = Sql.of(LOCK, """
+    private static final Sql END_AS_LOST = Sql.of(JdbcLeases.LOCK, """
             update attempt set ended_at = {now}, outcome = 'LEASE_LOST', reason = :reason
-            where run_id = :run_id and fence = :fence and owner = :owner and ended_at is null returning run_id""", """
+            where job = :resource and run_id = :run_id and fence = :fence and owner = :owner and ended_at is null
+            returning run_id""", """
             update lease set {set_released}
             where resource = :resource and owner = :owner and fence = :fence and run_id = :run_id""");
 
     private static final Sql ABANDON = Sql.of(
-            LOCK,
-            "update attempt set ended_at = {now}, outcome = 'ABANDONED', reason = :reason where run_id = :run_id"
-                    + " and fence = :fence and owner = :owner and ended_at is null and exists (select 1 from lease l"
+            JdbcLeases.LOCK,
+            "update attempt set ended_at = {now}, outcome = 'ABANDONED', reason = :reason where job = :resource"
+                    + " and run_id = :run_id and fence = :fence and owner = :owner and ended_at is null"
+                    + " and exists (select 1 from lease l"
                     + " where l.resource = :resource and l.owner = :owner and l.fence = :fence and l.run_id = :run_id"
                     + " and (:dead or {dead l})) returning " + ATTEMPT_COLUMNS,
             """
@@ -191,8 +199,8 @@ final class JdbcTicks implements Ticks {
             where resource = :resource and owner = :owner and fence = :fence and run_id = :run_id and (:dead or {dead})
                 and not exists (select 1 from attempt a where a.run_id = :run_id and a.ended_at is null)""");
 
-    private static final Sql READ_BACK =
-            Sql.of(LOCK, "select " + ATTEMPT_COLUMNS + " from attempt where run_id = :run_id and job = :resource");
+    private static final Sql READ_BACK = Sql.of(
+            JdbcLeases.LOCK, "select " + ATTEMPT_COLUMNS + " from attempt where run_id = :run_id and job = :resource");
 
     private final Database database;
 
@@ -378,13 +386,17 @@ final class JdbcTicks implements Ticks {
         return database.write("claim " + job.id() + " for " + slot.key(), Urgency.NORMAL, session -> {
             List<Answer> answers = session.run(START, params);
             Row row = answers.getLast().rows().getFirst();
+            boolean live = row.text("state").equals("LIVE");
             if (runId.toString().equals(row.optionalText("run_id"))) {
+                if (!live) {
+                    return new Start.Closed(Refusal.EXPIRED);
+                }
                 List<Attempt> abandoned =
-                        answers.get(2).rows().stream().map(JdbcTicks::attempt).toList();
+                        answers.get(3).rows().stream().map(JdbcTicks::attempt).toList();
                 Duration lag = Duration.between(row.instant("slot_at"), row.instant("now"));
                 return new Start.Started(JdbcLeases.lease(row), row.integer("number"), lag, abandoned);
             }
-            if (row.text("state").equals("LIVE")) {
+            if (row.optionalText("owner") != null) { // live when it was refused, though its end may have passed since
                 return new Start.Held(JdbcLeases.lease(row));
             }
             return new Start.Closed(Refusal.ALREADY_DONE);

@@ -74,10 +74,12 @@ final class ChildEnvironment {
     }
 
     private static boolean isPassedOn(String name) {
-        return name.equals("FENCEPOST_CONFIG")
-                || NAME.matcher(name).matches()
-                        && !LEFT_OUT.contains(name)
-                        && LEFT_OUT_PREFIXES.stream().noneMatch(name::startsWith);
+        if (name.equals("FENCEPOST_CONFIG")) {
+            return true;
+        }
+        return NAME.matcher(name).matches()
+                && !LEFT_OUT.contains(name)
+                && LEFT_OUT_PREFIXES.stream().noneMatch(name::startsWith);
     }
 
     private static void addMinimum(Map<String, String> variables) {

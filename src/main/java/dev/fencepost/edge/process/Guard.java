@@ -1,10 +1,12 @@
 package dev.fencepost.edge.process;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -118,7 +120,7 @@ final class Guard {
             if (guard != null && (failure == null || kind == Kind.NONE)) {
                 return new Guard(kind, guard.beforeCommand, kind.words + refusal);
             }
-            refusal += "; no " + kind.name().toLowerCase(java.util.Locale.ROOT).replace('_', ' ') + ": " + failure;
+            refusal += "; no " + kind.name().toLowerCase(Locale.ROOT).replace('_', ' ') + ": " + failure;
         }
         return new Guard(Kind.NONE, setsidOnly(), Kind.NONE.words + refusal);
     }
@@ -203,7 +205,7 @@ final class Guard {
                     process.destroyForcibly();
                     return "the trial took more than 5 seconds";
                 }
-                String said = new String(output.readNBytes(300), java.nio.charset.StandardCharsets.UTF_8).strip();
+                String said = new String(output.readNBytes(300), StandardCharsets.UTF_8).strip();
                 return process.exitValue() == 42 ? null : "the trial ended with " + process.exitValue() + " " + said;
             }
         } catch (IOException e) {

@@ -7,13 +7,13 @@ import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,6 +26,7 @@ final class Launch {
 
     private static final int FIRST_LINE_LIMIT = 256;
     private static final byte[] ELF = {0x7f, 'E', 'L', 'F'};
+    private static final Set<String> KERNELS_OWN = Set.of("register", "status");
     private static final Path BINARY_FORMATS = Path.of("/proc/sys/fs/binfmt_misc");
 
     private final Path directory;
@@ -83,7 +84,7 @@ final class Launch {
 
     private void checkProgram(String name) throws StartFailure {
         if (name.indexOf('/') < 0) {
-            checkContent(inSearchPath(name, name), "");
+            checkContent(inSearchPath(name, name));
             return;
         }
         Path file = path(name);
@@ -91,12 +92,12 @@ final class Launch {
             throw failure("command not found: " + file + " does not exist" + reachableOnly(file));
         }
         checkExecutable(file, "command ");
-        checkContent(file, "");
+        checkContent(file);
     }
 
     private Path path(String name) throws StartFailure {
         try {
-            return directory.resolve(name).normalize();
+            return directory.resolve(name);
         } catch (InvalidPathException e) {
             throw failure("command not found: " + name + " is no file name");
         }
@@ -132,21 +133,20 @@ final class Launch {
         }
     }
 
-    private void checkContent(Path file, String via) throws StartFailure {
+    private void checkContent(Path file) throws StartFailure {
         byte[] head;
         try (InputStream in = Files.newInputStream(file)) {
             head = in.readNBytes(4096);
         } catch (IOException unreadable) {
-            return; // a program may be executable without being readable; a script that is not fails by its
-            // interpreter's own words
+            return; // a program need not be readable to be started
         }
         if (head.length >= 2 && head[0] == '#' && head[1] == '!') {
             checkInterpreter(file, head);
         } else if (startsWithElf(head)) {
             checkBinary(file, head);
-        } else if (!hasOwnBinaryFormats()) {
+        } else if (isText(head) || !hasOwnBinaryFormats()) {
             throw failure("exec format error: " + file + " is neither a program of this system nor a script: "
-                    + (head.length == 0 ? "it is empty" : "a script needs a first line such as #!/bin/sh") + via);
+                    + (head.length == 0 ? "it is empty" : "a script needs a first line such as #!/bin/sh"));
         }
     }
 
@@ -158,7 +158,7 @@ final class Launch {
             throw failure("script " + script + " cannot be started: its first line ends with a carriage return, so"
                     + " its interpreter \"" + line.strip() + "\\r\" does not exist: save the file with UNIX line ends");
         }
-        String[] words = line.strip().split("[ \t]+");
+        String[] words = line.strip().split("[ \t]+", -1);
         if (words[0].isEmpty()) {
             throw failure("exec format error: the first line of script " + script + " names no interpreter");
         }
@@ -196,7 +196,7 @@ final class Launch {
             throw failure("exec format error: " + file + " is made for another processor (ELF machine " + machine
                     + ", this host has " + ownMachine + ")");
         }
-        Optional<String> loader = loader(elf);
+        Optional<String> loader = loader(head, elf);
         if (machine == ownMachine && loader.isPresent() && !Files.exists(Path.of(loader.get()))) {
             throw failure("program " + file + " cannot be started: its loader " + loader.get()
                     + " does not exist (made for another C library?)");
@@ -204,34 +204,40 @@ final class Launch {
     }
 
     /** The text of the program header PT_INTERP, if it lies within the part that was read. */
-    private static Optional<String> loader(ByteBuffer elf) {
+    private static Optional<String> loader(byte[] head, ByteBuffer elf) {
         long headers = elf.getLong(32);
         int size = elf.getShort(54);
         int count = elf.getShort(56);
         for (int i = 0; i < count; i++) {
             long at = headers + (long) i * size;
-            if (at < 0 || at + 40 > elf.capacity()) {
+            if (at < 0 || at + 40 > head.length) {
                 return Optional.empty();
             }
             if (elf.getInt((int) at) == 3) {
                 long from = elf.getLong((int) at + 8);
                 long length = elf.getLong((int) at + 32) - 1;
-                if (from < 0 || length < 1 || from + length > elf.capacity()) {
+                if (from < 0 || length < 1 || from + length > head.length) {
                     return Optional.empty();
                 }
-                return Optional.of(new String(elf.array(), (int) from, (int) length, StandardCharsets.UTF_8));
+                return Optional.of(new String(head, (int) from, (int) length, StandardCharsets.UTF_8));
             }
         }
         return Optional.empty();
     }
 
+    private static boolean isText(byte[] head) {
+        for (byte b : head) {
+            if (b == 0) {
+                return false;
+            }
+        }
+        return true;
+    }
+
     /** Whether someone taught the kernel further formats (qemu, wine): then only the kernel knows what it can start. */
     private static boolean hasOwnBinaryFormats() {
-        try (DirectoryStream<Path> formats = Files.newDirectoryStream(BINARY_FORMATS, "[!rs]*")) {
-            return formats.iterator().hasNext();
-        } catch (IOException none) {
-            return false;
-        }
+        String[] formats = BINARY_FORMATS.toFile().list((directory, name) -> !KERNELS_OWN.contains(name));
+        return formats != null && formats.length > 0;
     }
 
     /** The failure of the start itself, in words for a person. */

@@ -91,6 +91,8 @@ public final class OsChildren implements Children {
             return OsProcess.of(process, spec.runId(), spec.stdin(), guard, log, report, time, spawner, journal);
         } catch (IOException | OutOfMemoryError e) {
             log.close();
+            // The JVM may have started the process and then failed to watch it.
+            sweep(spec.runId());
             throw Launch.refused(spec, e);
         }
     }

@@ -44,7 +44,7 @@ final class OsProcess implements ChildProcess {
     private static final Duration POLL = Duration.ofMillis(20);
     private static final Duration FIRST_SIGNAL_LIMIT = Duration.ofSeconds(1);
     private static final Duration DRAIN_LIMIT = Duration.ofSeconds(2);
-    private static final Duration CUT_LIMIT = Duration.ofMillis(500);
+    private static final Duration OWN_END_LIMIT = Duration.ofMillis(200);
 
     private final Process process;
     private final RunId runId;
@@ -66,7 +66,7 @@ final class OsProcess implements ChildProcess {
     private volatile int killedAfterMain;
 
     private final Object finishing = new Object();
-    private @Nullable Output output;
+    private volatile @Nullable Output output;
     private volatile @Nullable Exit exit;
 
     private OsProcess(
@@ -195,7 +195,7 @@ final class OsProcess implements ChildProcess {
 
     private @Nullable Integer signalIn(int code) {
         int signal = code - 128;
-        boolean ours = signal == SIGTERM && sentTerm || signal == SIGKILL && sentKill;
+        boolean ours = (signal == SIGTERM && sentTerm) || (signal == SIGKILL && sentKill);
         boolean reported = signal > 0 && signal <= 64 && report().stream().anyMatch(line -> !line.startsWith("left "));
         return ours || reported ? signal : null;
     }
@@ -227,6 +227,7 @@ final class OsProcess implements ChildProcess {
     }
 
     private void stopTree() {
+        boolean carriedOut = false;
         try {
             Entry main = terminate();
             while (time.bootMillis() < killAt.get() && !isGone()) {
@@ -236,8 +237,14 @@ final class OsProcess implements ChildProcess {
             sentKill = process.isAlive();
             int killed = kill();
             killedAfterMain = mainAlive ? 0 : killed;
+            carriedOut = true;
         } catch (InterruptedException endOfTheRunner) {
-            process.destroyForcibly();
+            Thread.currentThread().interrupt();
+        } finally {
+            if (!carriedOut) {
+                sentKill = true;
+                process.destroyForcibly();
+            }
         }
     }
 
@@ -293,19 +300,18 @@ final class OsProcess implements ChildProcess {
             // it ends after the grace
         }
         synchronized (finishing) {
-            if (output == null) {
+            Output known = output;
+            if (known == null) {
                 int leftovers = killedAfterMain + kill() + reportedLeftovers();
-                drain();
-                if (namespace && !Files.exists(report)) {
-                    log.remark("the guard could not start the command, see above (" + Guard.VARIABLE
-                            + " chooses another)");
-                }
+                leftovers += drain();
                 closeStreams();
+                explainGuardFailure();
                 log.close();
                 deleteReport();
-                output = new Output(log.tail(), log.totalBytes(), log.truncated(), leftovers);
+                known = new Output(log.tail(), log.totalBytes(), log.truncated(), leftovers);
+                output = known;
             }
-            return output;
+            return known;
         }
     }
 
@@ -316,24 +322,36 @@ final class OsProcess implements ChildProcess {
                 .sum();
     }
 
-    /** Everybody who could write is dead, so the pipes end by themselves; unless someone outside of the tree has inherited one. */
-    private void drain() throws InterruptedException {
-        if (readersEnd(DRAIN_LIMIT)) {
-            return;
+    /**
+     * Everybody of the tree is dead, so the pipes end by themselves; unless someone who got out of the tree has inherited one. Who
+     * writes to this run's pipe belongs to this run.
+     *
+     * @return how many of those were killed
+     */
+    private int drain() throws InterruptedException {
+        if (readersEnd(OWN_END_LIMIT)) {
+            return 0;
         }
+        int killed = 0;
         try {
-            List<Entry> holders = ProcessTable.holders(pipes);
-            for (Entry holder : holders) {
-                ProcessHandle.of(holder.pid()).ifPresent(ProcessHandle::destroyForcibly);
-            }
-            if (readersEnd(CUT_LIMIT)) {
-                return;
+            for (Entry writer : ProcessTable.writers(pipes)) {
+                killed += ProcessTree.signal(writer, true) ? 1 : 0;
             }
         } catch (IOException noTable) {
             // then the streams are closed under the readers
         }
-        closeStreams();
-        problem("the output of run " + runId + " is held open by a process that is out of reach; it is cut", null);
+        if (!readersEnd(DRAIN_LIMIT)) {
+            problem("the output of run " + runId + " is held open by a process that is out of reach; it is cut", null);
+        }
+        return killed;
+    }
+
+    /** A process that the guard's programs could not start looks like a command with an exit code. */
+    private void explainGuardFailure() {
+        if (!process.isAlive() && exit().code() != 0 && namespace && !sentKill && !Files.exists(report)) {
+            log.remark("the guard may have failed to start the command, see above; " + Guard.VARIABLE
+                    + " in the runner's environment chooses another");
+        }
     }
 
     private boolean readersEnd(Duration limit) throws InterruptedException {

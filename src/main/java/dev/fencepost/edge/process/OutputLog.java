@@ -13,6 +13,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.time.Instant;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
 import java.util.Arrays;
@@ -59,8 +60,6 @@ final class OutputLog implements AutoCloseable {
         }
     }
 
-    static final int TAIL_BYTES = 64 * 1024;
-
     private static final int LONGEST_TEXT = 8 * 1024;
     private static final int STAMP_LENGTH = 24;
     private static final int FRAME_LENGTH = STAMP_LENGTH + 4;
@@ -75,8 +74,9 @@ final class OutputLog implements AutoCloseable {
     private final int longestText;
     private final Time time;
     private final Journal journal;
-    private final Channel[] channels;
-    private final Tail tail = new Tail();
+    private final Channel stdout;
+    private final Channel stderr;
+    private final OutputTail tail = new OutputTail();
 
     private final byte[] buffer = new byte[4 * LONGEST_TEXT];
     private int buffered;
@@ -102,7 +102,8 @@ final class OutputLog implements AutoCloseable {
         this.longestText = (int) Math.clamp(this.limit / 8 - FRAME_LENGTH, 4, LONGEST_TEXT);
         this.time = time;
         this.journal = journal;
-        this.channels = new Channel[] {new Channel(new Scrubber(secrets)), new Channel(new Scrubber(secrets))};
+        this.stdout = new Channel(new Scrubber(secrets));
+        this.stderr = new Channel(new Scrubber(secrets));
         this.roomInFile = this.limit / 2;
         try {
             this.file = Files.newOutputStream(path);
@@ -133,13 +134,13 @@ final class OutputLog implements AutoCloseable {
             return;
         }
         totalBytes += length;
-        Channel channel = channels[source.ordinal()];
+        Channel channel = channel(source);
         take(source, channel, channel.scrubber.next(bytes, length), moreIsSure);
     }
 
     /** Takes what was kept back of one stream, at its end. */
     synchronized void end(Source source) {
-        Channel channel = channels[source.ordinal()];
+        Channel channel = channel(source);
         if (closed || channel.ended) {
             return;
         }
@@ -200,6 +201,10 @@ final class OutputLog implements AutoCloseable {
         }
     }
 
+    private Channel channel(Source source) {
+        return source == Source.STDOUT ? stdout : stderr;
+    }
+
     private void take(Source source, Channel channel, byte[] clean, boolean moreIsSure) {
         tail.add(clean);
         byte[] text = channel.withOpenLine(clean);
@@ -226,17 +231,13 @@ final class OutputLog implements AutoCloseable {
         int at = from;
         while (to - at > longestText) {
             int end = at + longestText;
-            while (isInsideCharacter(text[end])) {
+            while (OutputTail.isInsideCharacter(text[end])) {
                 end--;
             }
             record(source.piece, text, at, end);
             at = end;
         }
         return at;
-    }
-
-    private static boolean isInsideCharacter(byte b) {
-        return (b & 0xc0) == 0x80;
     }
 
     private void record(byte letter, byte[] text, int from, int to) {
@@ -271,7 +272,7 @@ final class OutputLog implements AutoCloseable {
         long now = time.wallClock().toEpochMilli();
         if (now != stampMillis) {
             stampMillis = now;
-            stamp = STAMP.format(java.time.Instant.ofEpochMilli(now)).getBytes(StandardCharsets.US_ASCII);
+            stamp = STAMP.format(Instant.ofEpochMilli(now)).getBytes(StandardCharsets.US_ASCII);
         }
         return stamp;
     }
@@ -370,44 +371,6 @@ final class OutputLog implements AutoCloseable {
             System.arraycopy(next, 0, all, openLine.length, next.length);
             openLine = new byte[0];
             return all;
-        }
-    }
-
-    /** The last bytes, in a ring. */
-    private static final class Tail {
-        private final byte[] ring = new byte[TAIL_BYTES];
-        private long written;
-
-        void add(byte[] bytes) {
-            int length = Math.min(bytes.length, TAIL_BYTES);
-            int from = bytes.length - length;
-            written += from;
-            int at = (int) (written % TAIL_BYTES);
-            int first = Math.min(length, TAIL_BYTES - at);
-            System.arraycopy(bytes, from, ring, at, first);
-            System.arraycopy(bytes, from + first, ring, 0, length - first);
-            written += length;
-        }
-
-        String text() {
-            if (written <= TAIL_BYTES) {
-                return new String(ring, 0, (int) written, StandardCharsets.UTF_8);
-            }
-            int at = (int) (written % TAIL_BYTES);
-            byte[] last = new byte[TAIL_BYTES];
-            System.arraycopy(ring, at, last, 0, TAIL_BYTES - at);
-            System.arraycopy(ring, 0, last, TAIL_BYTES - at, at);
-            int from = 0;
-            while (isInsideCharacter(last[from])) {
-                from++;
-            }
-            for (int i = from; i < LONGEST_TEXT; i++) {
-                if (last[i] == '\n') {
-                    from = i + 1;
-                    break;
-                }
-            }
-            return new String(last, from, TAIL_BYTES - from, StandardCharsets.UTF_8);
         }
     }
 }

@@ -6,7 +6,9 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermission;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -98,23 +100,23 @@ final class ProcessTable {
         return link(PROC.resolve(Long.toString(pid)).resolve("fd").resolve(Integer.toString(descriptor)));
     }
 
-    /** The processes that have one of these files open, without the runner itself. */
-    static List<Entry> holders(Set<String> files) throws IOException {
+    /** The processes that have one of these files open for writing, without the runner itself. */
+    static List<Entry> writers(Set<String> files) throws IOException {
         long self = self().pid();
-        List<Entry> holders = new ArrayList<>();
+        List<Entry> writers = new ArrayList<>();
         for (Entry entry : all().values()) {
-            if (entry.pid() != self && entry.isAlive() && holdsAny(entry.pid(), files)) {
-                holders.add(entry);
+            if (entry.pid() != self && entry.isAlive() && writesToAny(entry.pid(), files)) {
+                writers.add(entry);
             }
         }
-        return holders;
+        return writers;
     }
 
-    private static boolean holdsAny(long pid, Set<String> files) {
+    private static boolean writesToAny(long pid, Set<String> files) {
         try (DirectoryStream<Path> descriptors =
                 Files.newDirectoryStream(PROC.resolve(Long.toString(pid)).resolve("fd"))) {
             for (Path descriptor : descriptors) {
-                if (files.contains(link(descriptor))) {
+                if (files.contains(link(descriptor)) && isForWriting(descriptor)) {
                     return true;
                 }
             }
@@ -122,6 +124,12 @@ final class ProcessTable {
             return false;
         }
         return false;
+    }
+
+    /** The permissions of the link tell how the file was opened. */
+    private static boolean isForWriting(Path descriptor) throws IOException {
+        return Files.getPosixFilePermissions(descriptor, LinkOption.NOFOLLOW_LINKS)
+                .contains(PosixFilePermission.OWNER_WRITE);
     }
 
     private static @Nullable String link(Path path) {

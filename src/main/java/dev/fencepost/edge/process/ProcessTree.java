@@ -32,6 +32,7 @@ final class ProcessTree {
     private static final Duration KILL_LIMIT = Duration.ofSeconds(5);
     private static final Duration BETWEEN_ROUNDS = Duration.ofMillis(5);
     private static final int ROUNDS_BY_PID = 3;
+    private static final int ROUNDS_FOR_GUARD = 20;
 
     private final RunId runId;
     private final @Nullable ProcessHandle handle;
@@ -75,7 +76,7 @@ final class ProcessTree {
                 continue;
             }
             boolean isRoot = root != null && entry.pid() == root.pid() && entry.startTicks() == root.startTicks();
-            if (isRoot || entry.isAlive() && ProcessTable.hasTag(entry.pid(), runId)) {
+            if (isRoot || (entry.isAlive() && ProcessTable.hasTag(entry.pid(), runId))) {
                 pids.add(entry.pid());
             }
         }
@@ -98,7 +99,7 @@ final class ProcessTree {
     /** A session's number stays reserved while the session lives; a process of that pid which is not the root is a stranger. */
     private boolean isOurSession(long pid, Map<Long, Entry> all) {
         Entry leader = all.get(pid);
-        return leader == null || root != null && leader.startTicks() == root.startTicks();
+        return leader == null || (root != null && leader.startTicks() == root.startTicks());
     }
 
     private static Set<Long> spared(Map<Long, Entry> all) {
@@ -116,23 +117,22 @@ final class ProcessTree {
      * @return whether a process of the command was there to be signalled
      */
     boolean terminate() throws IOException {
-        List<Entry> members = members();
-        int signalled = 0;
-        for (Entry member : members) {
-            boolean isInit = namespace && root != null && member.parent() == root.pid();
-            boolean isRootOfGuard = namespace && root != null && member.pid() == root.pid();
-            if (!isRootOfGuard && signal(member, false) && !isInit) {
-                signalled++;
+        boolean signalled = false;
+        for (Entry member : members()) {
+            boolean ofCommand = isOfCommand(member);
+            if (ofCommand || !isRoot(member)) {
+                signalled |= signal(member, false) && ofCommand;
             }
         }
-        return signalled > 0;
+        return signalled;
     }
 
     /**
      * SIGKILL to every process of the run, again and again until none is left or a limit of some seconds is reached.
      *
-     * <p>Works although no process can be started and no file opened: then it reaches the root at least, and with it everything under
-     * the namespace guard.
+     * <p>The guard's own end by themselves after the command, and so reap their children; they are killed when that takes too long, and
+     * at once when the command keeps growing: with them ends the whole namespace. Where neither a process can be started nor a file be
+     * opened, this reaches the root at least.
      */
     Killed kill() throws InterruptedException {
         Set<Long> hit = new TreeSet<>();
@@ -149,25 +149,23 @@ final class ProcessTree {
             if (left.isEmpty()) {
                 break;
             }
-            boolean newOnes = false;
-            for (Entry member : rootFirst(left)) {
-                signal(member, true);
-                newOnes |= isOfCommand(member) && hit.add(member.pid());
+            boolean grows = false;
+            for (Entry member : left) {
+                if (isOfCommand(member)) {
+                    signal(member, true);
+                    grows |= hit.add(member.pid()) && round >= ROUNDS_BY_PID;
+                }
             }
-            if (round >= ROUNDS_BY_PID && newOnes) {
+            if (grows || round >= ROUNDS_FOR_GUARD) {
+                left.stream().filter(member -> !isOfCommand(member)).forEach(member -> signal(member, true));
+            }
+            if (grows) {
                 killGroups(left);
             } else {
                 time.sleep(BETWEEN_ROUNDS);
             }
         }
         return new Killed(hit.size(), left.stream().map(Entry::pid).toList());
-    }
-
-    /** Under the namespace guard the end of the root is the end of all. */
-    private List<Entry> rootFirst(List<Entry> members) {
-        return members.stream()
-                .sorted(Comparator.comparing((Entry member) -> root == null || member.pid() != root.pid()))
-                .toList();
     }
 
     /**
@@ -178,35 +176,36 @@ final class ProcessTree {
      */
     record Killed(int count, List<Long> unkillable) {}
 
-    /** Whether this is a process of the command, and not one of the guard's own. */
-    private boolean isOfCommand(Entry member) {
-        return !(namespace && root != null && (member.pid() == root.pid() || member.parent() == root.pid()));
-    }
-
-    /** The command's main process, or null: under the namespace guard the first child of the guard's init. */
+    /** The command's main process, or null: under the namespace guard the init's first child that has a session of its own. */
     @Nullable
     Entry main() throws IOException {
-        if (root == null) {
-            return null;
+        if (!namespace) {
+            return root;
         }
-        Entry main = root;
         List<Entry> members = members();
-        for (int step = 0; step < (namespace ? 2 : 0); step++) {
-            Entry child = null;
-            for (Entry member : members) {
-                if (member.parent() == main.pid() && (child == null || member.pid() < child.pid())) {
-                    child = member;
-                }
-            }
-            if (child == null) {
-                return null;
-            }
-            main = child;
-        }
-        return main;
+        Set<Long> guards = new HashSet<>();
+        members.stream().filter(member -> !isOfCommand(member)).forEach(member -> guards.add(member.pid()));
+        return members.stream()
+                .filter(member -> isOfCommand(member) && guards.contains(member.parent()))
+                .min(Comparator.comparingLong(Entry::startTicks).thenComparingLong(Entry::pid))
+                .orElse(null);
     }
 
-    private static boolean signal(Entry member, boolean kill) {
+    /** Whether this is a process of the command, and not one of the guard's own: those stay in the session of the root. */
+    private boolean isOfCommand(Entry member) {
+        return !namespace || root == null || member.session() != root.pid();
+    }
+
+    private boolean isRoot(Entry member) {
+        return root != null && member.pid() == root.pid();
+    }
+
+    /**
+     * Sends SIGKILL or SIGTERM, if the pid still means this process.
+     *
+     * @return whether it was sent
+     */
+    static boolean signal(Entry member, boolean kill) {
         Entry now = ProcessTable.of(member.pid());
         if (now == null || now.startTicks() != member.startTicks() || !now.isAlive()) {
             return false;

@@ -1,7 +1,5 @@
 package dev.fencepost.edge.process;
 
-import static org.junit.jupiter.api.Assertions.assertNotNull;
-
 import dev.fencepost.edge.host.SystemEntropy;
 import dev.fencepost.edge.host.SystemThreads;
 import dev.fencepost.edge.host.SystemTime;
@@ -13,9 +11,12 @@ import dev.fencepost.run.ChildProcess.Output;
 import dev.fencepost.run.Children.Spec;
 import dev.fencepost.run.Children.StartFailure;
 import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -23,17 +24,15 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.BooleanSupplier;
-import org.jspecify.annotations.NullMarked;
 
 /** A bench to try real children on: real clocks, threads and processes under one guard, and a list for the journal. */
-@NullMarked
 final class Bench {
 
     static final String NODE = "11111111-2222-3333-4444-555555555555";
     static final Duration LONG = Duration.ofSeconds(30);
 
     final List<Event> journal = new CopyOnWriteArrayList<>();
-    final SystemTime time = new SystemTime();
+    final SystemTime time;
     final SystemThreads threads = new SystemThreads(journal::add);
     final Path directory;
     final OsChildren children;
@@ -46,10 +45,24 @@ final class Bench {
 
     Bench(Path directory, String guard, Map<String, String> runnerEnvironment) {
         this.directory = directory;
+        time = new SystemTime();
         Map<String, String> environment = new HashMap<>(runnerEnvironment);
         environment.put(Guard.VARIABLE, guard);
         children = new OsChildren(
                 OsChildren.thisIncarnation(NODE, time, new SystemEntropy()), time, threads, journal::add, environment);
+    }
+
+    /** Another run of the same runner. */
+    Bench(Path directory, Bench sameRunner) {
+        this.directory = directory;
+        time = sameRunner.time;
+        children = sameRunner.children;
+    }
+
+    /** Whether the host allows the guard that was asked for. */
+    boolean guardIs(String name) {
+        return children.guard()
+                .startsWith(name.replace("namespace", "pid namespace").replace("parent-death", "parent-death signal"));
     }
 
     /** A ready-made child with hard behaviour. */
@@ -109,18 +122,6 @@ final class Bench {
                 spec.secrets());
     }
 
-    static Spec inShell(Spec spec, String script) {
-        return new Spec(
-                spec.runId(),
-                List.of("/bin/sh", "-c", script),
-                spec.environment(),
-                spec.workingDir(),
-                spec.stdin(),
-                spec.log(),
-                spec.logLimitBytes(),
-                spec.secrets());
-    }
-
     ChildProcess start(String... command) throws StartFailure {
         return children.start(spec(command));
     }
@@ -138,7 +139,10 @@ final class Bench {
 
     static Ended end(ChildProcess child) throws InterruptedException {
         Exit exit = child.await(LONG);
-        assertNotNull(exit, "still running");
+        if (exit == null) {
+            child.stop(Duration.ZERO);
+            throw new AssertionError("still running");
+        }
         return new Ended(exit, child.finish());
     }
 
@@ -154,7 +158,31 @@ final class Bench {
         return Files.readString(log());
     }
 
-    /** The pid in the file, as the host sees it. Under a pid namespace the child itself knows another one. */
+    static Collection<ProcessTable.Entry> processes() {
+        try {
+            return ProcessTable.all().values();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /** Living processes with this word in their command line. */
+    static List<Long> withArgument(String word) {
+        return processes().stream()
+                .filter(entry -> entry.isAlive() && commandLine(entry.pid()).contains(word))
+                .map(ProcessTable.Entry::pid)
+                .toList();
+    }
+
+    private static String commandLine(long pid) {
+        try {
+            return Files.readString(Path.of("/proc", Long.toString(pid), "cmdline"), StandardCharsets.ISO_8859_1);
+        } catch (IOException ended) {
+            return "";
+        }
+    }
+
+    /** Whether the condition comes true within half a minute. */
     static boolean eventually(BooleanSupplier condition) throws InterruptedException {
         long end = System.nanoTime() + LONG.toNanos();
         while (!condition.getAsBoolean()) {
@@ -164,9 +192,5 @@ final class Bench {
             Thread.sleep(10);
         }
         return true;
-    }
-
-    List<String> problems() {
-        return journal.stream().map(Event::toString).toList();
     }
 }

@@ -1,4 +1,4 @@
-package dev.fencepost.edge.cli;
+package dev.fencepost.edge;
 
 import dev.fencepost.Node;
 import dev.fencepost.Store;
@@ -19,7 +19,6 @@ import dev.fencepost.lease.Incarnation;
 import dev.fencepost.lease.Owner;
 import dev.fencepost.run.Job;
 import dev.fencepost.run.Runner;
-import dev.fencepost.run.Ticks;
 import java.util.List;
 import java.util.Objects;
 
@@ -73,9 +72,8 @@ public final class Assembly {
     /** @param watch has to be started by whoever runs something without a {@link Node} */
     public record Crew(Owner owner, OsChildren children, RunFolders folders, DeadlineWatch watch, Runner runner) {}
 
-    /** @param ticks the store's planning side, perhaps guarded */
-    public Node node(Store store, Ticks ticks, List<Job> jobs, Crew crew) {
+    public Node node(Store store, List<Job> jobs, Crew crew) {
         return new Node(
-                store, ticks, jobs, crew.owner(), crew.runner(), crew.children(), crew.watch(), time, spawner, journal);
+                store, jobs, crew.owner(), crew.runner(), crew.children(), crew.watch(), time, spawner, journal);
     }
 }

@@ -1,0 +1,223 @@
+package dev.fencepost.edge.quarkus;
+
+import dev.fencepost.Store;
+import dev.fencepost.lease.Claim;
+import dev.fencepost.lease.Lease;
+import dev.fencepost.lease.LeaseView;
+import dev.fencepost.lease.Owner;
+import dev.fencepost.lease.Refusal;
+import dev.fencepost.lease.Renewal;
+import dev.fencepost.lease.RunId;
+import dev.fencepost.lease.StoreException;
+import dev.fencepost.lease.StoreException.Kind;
+import dev.fencepost.run.Attempt;
+import dev.fencepost.run.Completed;
+import dev.fencepost.run.Completion;
+import dev.fencepost.run.Job;
+import dev.fencepost.run.Start;
+import dev.fencepost.schedule.Backlog;
+import dev.fencepost.schedule.Plan;
+import dev.fencepost.schedule.Slot;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.smallrye.faulttolerance.api.CircuitBreakerState;
+import io.smallrye.faulttolerance.api.Guard;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Supplier;
+import org.eclipse.microprofile.faulttolerance.exceptions.FaultToleranceException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The store as the service uses it: reads and planning, which may be repeated, go through retry, circuit breaker and time limit; claims,
+ * renewals, completions and whatever else is written under a lease go straight through, since a breaker that rejects a renewal or a retry
+ * after an unknown outcome would break the contract (semantics 2.14). Every call is timed.
+ */
+final class GuardedStore implements Store {
+
+    private static final Duration TIME_LIMIT = Duration.ofSeconds(15);
+
+    private final Store store;
+    private final MeterRegistry meters;
+    private final Guard guard;
+    private volatile boolean breakerOpen;
+
+    GuardedStore(Store store, MeterRegistry meters) {
+        this.store = store;
+        this.meters = meters;
+        this.guard = Guard.create()
+                .withDescription("reads and planning")
+                .withRetry()
+                .maxRetries(2)
+                .delay(200, ChronoUnit.MILLIS)
+                .jitter(150, ChronoUnit.MILLIS)
+                .whenException(GuardedStore::isUnavailable)
+                .done()
+                .withCircuitBreaker()
+                .when(GuardedStore::isUnavailable)
+                .requestVolumeThreshold(10)
+                .failureRatio(0.6)
+                .delay(5, ChronoUnit.SECONDS)
+                .successThreshold(1)
+                .onStateChange(state -> breakerOpen = state == CircuitBreakerState.OPEN)
+                .done()
+                .withTimeout()
+                .duration(TIME_LIMIT.toMillis(), ChronoUnit.MILLIS)
+                .done()
+                .build();
+    }
+
+    private static boolean isUnavailable(Throwable e) {
+        return e instanceof StoreException failure && failure.kind() == Kind.UNAVAILABLE;
+    }
+
+    /** Whether so many reads failed that they are not even tried for the moment. */
+    boolean isBreakerOpen() {
+        return breakerOpen;
+    }
+
+    private record Holder<T extends @Nullable Object>(T value) {}
+
+    /** Something that may be repeated. */
+    private <T extends @Nullable Object> T guarded(String operation, Supplier<T> call) {
+        return timed(operation, () -> {
+            try {
+                @SuppressWarnings("unchecked")
+                Holder<T> holder = guard.get(() -> new Holder<>(call.get()), Holder.class);
+                return holder.value();
+            } catch (FaultToleranceException e) {
+                String why = e.getMessage() == null ? e.getClass().getSimpleName() : e.getMessage();
+                throw new StoreException(Kind.UNAVAILABLE, operation + ": " + why, e);
+            }
+        });
+    }
+
+    private <T extends @Nullable Object> T timed(String operation, Supplier<T> call) {
+        long start = System.nanoTime();
+        try {
+            return call.get();
+        } finally {
+            meters.timer("store.latency", "op", operation).record(Duration.ofNanos(System.nanoTime() - start));
+        }
+    }
+
+    @Override
+    public void prepare() {
+        store.prepare(); // its caller has a retry of its own, with growing distance
+    }
+
+    @Override
+    public void check() {
+        timed("check", () -> {
+            store.check();
+            return true;
+        });
+    }
+
+    @Override
+    public String describe() {
+        return store.describe();
+    }
+
+    @Override
+    public void close() {
+        store.close();
+    }
+
+    @Override
+    public Claim claim(String resource, Owner owner, RunId runId, Duration ttl) {
+        return timed("claim", () -> store.claim(resource, owner, runId, ttl));
+    }
+
+    @Override
+    public Renewal renew(Lease lease, Duration ttl) {
+        return timed("renew", () -> store.renew(lease, ttl));
+    }
+
+    @Override
+    public Optional<Refusal> release(Lease lease) {
+        return timed("release", () -> store.release(lease));
+    }
+
+    @Override
+    public @Nullable LeaseView inspect(String resource) {
+        return this.<@Nullable LeaseView>guarded("inspect", () -> store.inspect(resource));
+    }
+
+    @Override
+    public List<LeaseView> list(int limit) {
+        return guarded("list", () -> store.list(limit));
+    }
+
+    @Override
+    public @Nullable LeaseView breakLease(String resource, String reason) {
+        return this.<@Nullable LeaseView>timed("break", () -> store.breakLease(resource, reason));
+    }
+
+    @Override
+    public Instant now() {
+        return guarded("now", store::now);
+    }
+
+    @Override
+    public void register(Collection<Job> jobs) {
+        guarded("register", () -> {
+            store.register(jobs);
+            return true;
+        });
+    }
+
+    @Override
+    public @Nullable Situation situation(String job) {
+        return this.<@Nullable Situation>guarded("situation", () -> store.situation(job));
+    }
+
+    /** May be repeated: the cursor is compared, so a plan that was written after all is not written again. */
+    @Override
+    public @Nullable Plan apply(Job job, Backlog seen, Plan plan) {
+        return this.<@Nullable Plan>guarded("plan", () -> store.apply(job, seen, plan));
+    }
+
+    @Override
+    public Start start(Job job, Slot slot, Owner owner, RunId runId, boolean reopen) {
+        return timed("start", () -> store.start(job, slot, owner, runId, reopen));
+    }
+
+    @Override
+    public Completed complete(Lease lease, Completion completion) {
+        return timed("complete", () -> store.complete(lease, completion));
+    }
+
+    @Override
+    public boolean endAsLost(Lease lease, String reason) {
+        return timed("end-as-lost", () -> store.endAsLost(lease, reason));
+    }
+
+    @Override
+    public List<Attempt> abandon(Lease lease, boolean provablyDead) {
+        return timed("abandon", () -> store.abandon(lease, provablyDead));
+    }
+
+    @Override
+    public @Nullable Attempt attempt(String job, RunId runId) {
+        return this.<@Nullable Attempt>timed("read-back", () -> store.attempt(job, runId));
+    }
+
+    @Override
+    public List<JobSummary> jobs() {
+        return guarded("jobs", store::jobs);
+    }
+
+    @Override
+    public List<Entry> history(String job, int limit) {
+        return guarded("history", () -> store.history(job, limit));
+    }
+
+    @Override
+    public List<WriteEvent> events(int limit) {
+        return guarded("events", () -> store.events(limit));
+    }
+}

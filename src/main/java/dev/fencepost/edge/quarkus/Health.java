@@ -1,0 +1,163 @@
+package dev.fencepost.edge.quarkus;
+
+import dev.fencepost.Node;
+import dev.fencepost.lease.StoreException;
+import dev.fencepost.run.History.JobSummary;
+import dev.fencepost.run.Job;
+import io.smallrye.health.api.HealthGroup;
+import jakarta.enterprise.context.ApplicationScoped;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import org.eclipse.microprofile.health.HealthCheck;
+import org.eclipse.microprofile.health.HealthCheckResponse;
+import org.eclipse.microprofile.health.HealthCheckResponseBuilder;
+import org.eclipse.microprofile.health.Liveness;
+import org.eclipse.microprofile.health.Readiness;
+
+/** The three questions of a monitor: does it turn, can it work, does the work get done. */
+final class Health {
+
+    private Health() {}
+
+    /** Live: the node is woken, and no look at a job hangs. */
+    @Liveness
+    @ApplicationScoped
+    static class Loops implements HealthCheck {
+
+        private static final Duration LIMIT = Duration.ofSeconds(60);
+
+        private final Service service;
+
+        Loops(Service service) {
+            this.service = service;
+        }
+
+        @Override
+        public HealthCheckResponse call() {
+            HealthCheckResponseBuilder answer =
+                    HealthCheckResponse.named("loops").up();
+            Service.Running running = service.running();
+            if (running == null) {
+                return answer.withData("state", "starting").build();
+            }
+            Node node = running.node();
+            Duration since = node.sinceLastWake();
+            answer.withData("last_wake_ms", since.toMillis());
+            if (since.compareTo(LIMIT) > 0) {
+                answer.down().withData("reason", "the node has not been woken");
+            }
+            Node.StuckLook longest = node.longestLook();
+            if (longest != null && longest.since().compareTo(LIMIT) > 0) {
+                answer.down().withData("reason", "planning of job " + longest.job() + " hangs");
+            }
+            return answer.build();
+        }
+    }
+
+    /** Ready: the store answers, and planning works. */
+    @Readiness
+    @ApplicationScoped
+    static class StoreAnswers implements HealthCheck {
+
+        private final Service service;
+
+        StoreAnswers(Service service) {
+            this.service = service;
+        }
+
+        @Override
+        public HealthCheckResponse call() {
+            HealthCheckResponseBuilder answer = HealthCheckResponse.named("store");
+            Service.Running running = service.running();
+            if (running == null) {
+                return answer.down().withData("reason", "starting").build();
+            }
+            answer.withData("store", running.store().describe());
+            if (!running.node().isPrepared()) {
+                String failure = running.node().prepareFailure();
+                return answer.down()
+                        .withData("reason", failure == null ? "starting" : failure)
+                        .build();
+            }
+            if (running.guarded().isBreakerOpen()) {
+                return answer.down()
+                        .withData("reason", "so many calls failed that the circuit breaker is open")
+                        .build();
+            }
+            List<String> failing = running.node().failingJobs();
+            try {
+                running.guarded().check();
+            } catch (StoreException e) {
+                return answer.down()
+                        .withData("reason", String.valueOf(e.getMessage()))
+                        .build();
+            }
+            if (!failing.isEmpty()) {
+                return answer.down()
+                        .withData("reason", "the store refuses planning of " + String.join(", ", failing))
+                        .build();
+            }
+            return answer.up().build();
+        }
+    }
+
+    /** Fresh: every job has had a success lately enough. A skip changes nothing. */
+    @HealthGroup("fresh")
+    @ApplicationScoped
+    static class Fresh implements HealthCheck {
+
+        private final Service service;
+
+        Fresh(Service service) {
+            this.service = service;
+        }
+
+        @Override
+        public HealthCheckResponse call() {
+            HealthCheckResponseBuilder answer =
+                    HealthCheckResponse.named("fresh").up();
+            Service.Running running = service.running();
+            if (running == null || !running.node().isPrepared()) {
+                return answer.down()
+                        .withData("reason", "the store has not been reached yet")
+                        .build();
+            }
+            try {
+                List<JobSummary> summaries = running.guarded().jobs();
+                Instant now = running.guarded().now();
+                List<String> stale = new ArrayList<>();
+                for (JobSummary summary : summaries) {
+                    Job job = running.file().job(summary.id()).orElse(null);
+                    if (job != null && !summary.retired()) {
+                        judge(job, summary, now, answer, stale);
+                    }
+                }
+                return stale.isEmpty() ? answer.build() : answer.down().build();
+            } catch (StoreException e) {
+                return answer.down()
+                        .withData("reason", String.valueOf(e.getMessage()))
+                        .build();
+            }
+        }
+
+        private static void judge(
+                Job job, JobSummary summary, Instant now, HealthCheckResponseBuilder answer, List<String> stale) {
+            Duration limit = job.freshAfter();
+            if (limit == null) {
+                return;
+            }
+            Instant success = summary.lastSuccessAt();
+            Instant since = success == null ? summary.registeredSince() : success;
+            if (Duration.between(since, now).compareTo(limit) <= 0) {
+                return;
+            }
+            stale.add(job.id());
+            answer.withData(
+                    job.id(),
+                    (success == null ? "no success since it was registered at " : "last success at ") + since
+                            + ", allowed " + limit + ", skips in a row " + summary.skippedInARow());
+        }
+    }
+}

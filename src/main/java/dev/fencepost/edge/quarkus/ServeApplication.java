@@ -1,0 +1,41 @@
+package dev.fencepost.edge.quarkus;
+
+import dev.fencepost.edge.config.JobsFileReader;
+import dev.fencepost.edge.config.Reading;
+import dev.fencepost.edge.host.SystemTime;
+import io.quarkus.runtime.Quarkus;
+import io.quarkus.runtime.QuarkusApplication;
+import jakarta.inject.Inject;
+import java.nio.file.Path;
+
+/** The life of the service inside Quarkus: start, wait for a signal, drain. */
+public final class ServeApplication implements QuarkusApplication {
+
+    private final Service service;
+
+    @Inject
+    ServeApplication(Service service) {
+        this.service = service;
+    }
+
+    /** Boots Quarkus and returns when the service has ended; the process ends with the service's exit code. */
+    public static void boot(ServeArguments arguments) {
+        Quarkus.run(
+                ServeApplication.class,
+                (code, failure) -> System.exit(failure == null ? code : 1),
+                arguments.asArguments());
+    }
+
+    @Override
+    public int run(String... words) throws Exception {
+        ServeArguments arguments = ServeArguments.of(words);
+        Reading reading = new JobsFileReader(
+                        System.getenv(), Path.of("").toAbsolutePath(), new SystemTime().wallClock())
+                .read(arguments.jobsFile());
+        if (!(reading instanceof Reading.Accepted accepted)) {
+            throw new IllegalStateException("the jobs file changed while the service started");
+        }
+        service.start(arguments, accepted.file());
+        return service.awaitEnd();
+    }
+}

@@ -1,0 +1,153 @@
+package dev.fencepost.edge.quarkus;
+
+import dev.fencepost.Node;
+import dev.fencepost.edge.Assembly;
+import dev.fencepost.edge.Assembly.Crew;
+import dev.fencepost.edge.config.JobsFile;
+import dev.fencepost.edge.host.StateDirectory;
+import dev.fencepost.edge.jdbc.JdbcStore;
+import dev.fencepost.run.Job;
+import dev.fencepost.run.JobLoop;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Tag;
+import io.quarkus.scheduler.Scheduler;
+import jakarta.enterprise.context.ApplicationScoped;
+import jakarta.inject.Inject;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jboss.logging.Logger;
+import org.jspecify.annotations.Nullable;
+import sun.misc.Signal;
+
+/**
+ * The running service: its parts from start to end. The first SIGTERM or SIGINT drains it and ends with 0 if every run ended by itself;
+ * a drain that is exceeded, or a second signal, ends with {@value #FORCED}.
+ */
+@ApplicationScoped
+public class Service {
+
+    /** 128 + SIGTERM. */
+    static final int FORCED = 143;
+
+    /** A process and its group are often signalled together; what comes so soon is the same wish. */
+    private static final long ECHO_MILLIS = 250;
+
+    private static final Logger LOG = Logger.getLogger("dev.fencepost");
+
+    private final Scheduler scheduler;
+    private final MeterRegistry meters;
+    private final CountDownLatch ended = new CountDownLatch(1);
+    private final AtomicBoolean draining = new AtomicBoolean();
+    private final AtomicBoolean forcing = new AtomicBoolean();
+    private volatile long drainingSince;
+    private volatile int exitCode;
+    private volatile @Nullable Running running;
+
+    /** Everything that exists between start and end. */
+    record Running(JobsFile file, JdbcStore store, GuardedStore guarded, Assembly assembly, Node node) {}
+
+    @Inject
+    public Service(Scheduler scheduler, MeterRegistry meters) {
+        this.scheduler = scheduler;
+        this.meters = meters;
+    }
+
+    void start(ServeArguments arguments, JobsFile file) throws IOException {
+        List<Job> jobs = file.jobs();
+        ServiceJournal journal = new ServiceJournal(meters, jobs);
+        Assembly assembly = new Assembly(journal);
+        StateDirectory directory = StateDirectory.open(arguments.stateDir(), assembly.entropy());
+        JdbcStore store = assembly.store(arguments.storeUrl(file));
+        GuardedStore guarded = new GuardedStore(store, meters);
+        Crew crew = assembly.crew(guarded, directory);
+        Node node = assembly.node(guarded, jobs, crew);
+        running = new Running(file, store, guarded, assembly, node);
+        gauges(node);
+        LOG.infof(
+                "node %s, store %s, %d jobs of %s, children guarded by %s",
+                directory.nodeId(),
+                store.describe(),
+                jobs.size(),
+                file.path(),
+                crew.children().guard());
+        file.warnings().forEach(warning -> LOG.warn(warning.text()));
+        node.start();
+        Signal.handle(new Signal("TERM"), signal -> stop());
+        Signal.handle(new Signal("INT"), signal -> stop());
+        scheduler
+                .newJob("wake")
+                .setInterval(Node.LOOK_AHEAD.toSeconds() + "s")
+                .setTask(execution -> node.wake())
+                .schedule();
+        node.wake();
+    }
+
+    private void gauges(Node node) {
+        meters.gauge("last_tick_age", node, n -> n.sinceLastWake().toMillis() / 1000.0);
+        for (JobLoop loop : node.loops()) {
+            meters.gauge("run.running_seconds", List.of(Tag.of("job", loop.job().id())), loop, l -> {
+                Duration runningFor = l.runningFor();
+                return runningFor == null ? 0 : runningFor.toMillis() / 1000.0;
+            });
+        }
+    }
+
+    @Nullable
+    Running running() {
+        return running;
+    }
+
+    private void stop() {
+        Running parts = running;
+        if (parts == null) {
+            ended.countDown();
+            return;
+        }
+        Assembly assembly = parts.assembly();
+        if (draining.compareAndSet(false, true)) {
+            drainingSince = assembly.time().bootMillis();
+            assembly.spawner().platformThread("drain", () -> drain(parts));
+        } else if (assembly.time().bootMillis() - drainingSince > ECHO_MILLIS && forcing.compareAndSet(false, true)) {
+            LOG.warn("second signal: stopping at once");
+            exitCode = FORCED;
+            assembly.spawner().platformThread("force", () -> force(parts));
+        }
+    }
+
+    private void drain(Running parts) {
+        LOG.infof("stopping: no new ticks, running ones have %s", parts.file().drain());
+        try {
+            boolean byThemselves = parts.node().drain(parts.file().drain());
+            if (!byThemselves) {
+                exitCode = FORCED;
+            }
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } finally {
+            ended.countDown();
+        }
+    }
+
+    private void force(Running parts) {
+        try {
+            parts.node().stopNow();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        } finally {
+            ended.countDown();
+        }
+    }
+
+    int awaitEnd() throws InterruptedException {
+        ended.await();
+        Running parts = running;
+        if (parts != null) {
+            parts.store().close();
+        }
+        LOG.info("stopped");
+        return exitCode;
+    }
+}

@@ -1,0 +1,108 @@
+package dev.fencepost.store;
+
+import dev.fencepost.edge.jdbc.JdbcStore;
+import dev.fencepost.host.Event;
+import dev.fencepost.host.Journal;
+import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** One real PostgreSQL for all tests of this JVM, started when it is first asked for; each test class makes its own database in it. */
+final class Postgres {
+
+    private static final AtomicInteger DATABASES = new AtomicInteger();
+
+    private Postgres() {}
+
+    private static final class Server {
+        static final EmbeddedPostgres RUNNING = start();
+
+        private static EmbeddedPostgres start() {
+            try {
+                return EmbeddedPostgres.builder()
+                        .setServerConfig("fsync", "off")
+                        .setServerConfig("max_connections", "100")
+                        .setServerConfig("timezone", "Asia/Tokyo") // instants must not care
+                        .start();
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+    }
+
+    static Database newDatabase() {
+        String name = "contract_" + DATABASES.incrementAndGet();
+        String admin = Server.RUNNING.getJdbcUrl("postgres", "postgres");
+        Database database = new Database(name, Server.RUNNING.getJdbcUrl("postgres", name), Server.RUNNING.getPort());
+        try (Connection connection = DriverManager.getConnection(admin);
+                Statement statement = connection.createStatement()) {
+            statement.execute("create database " + name);
+        } catch (SQLException e) {
+            throw new IllegalStateException(e);
+        }
+        return database;
+    }
+
+    /** An empty database. */
+    record Database(String name, String url, int port) {
+
+        JdbcStore store(Journal journal) {
+            return store(port, journal);
+        }
+
+        /** Through another port, behind which something stands between store and server. */
+        JdbcStore store(int throughPort, Journal journal) {
+            return JdbcStore.postgres(
+                    "jdbc:postgresql://localhost:" + throughPort + "/" + name,
+                    "postgres",
+                    null,
+                    "postgres " + name,
+                    journal);
+        }
+
+        Connection connect() throws SQLException {
+            return DriverManager.getConnection(url);
+        }
+
+        void sql(String... statements) {
+            try (Connection connection = connect();
+                    Statement statement = connection.createStatement()) {
+                for (String each : statements) {
+                    statement.execute(each);
+                }
+            } catch (SQLException e) {
+                throw new IllegalStateException(e.getMessage(), e);
+            }
+        }
+
+        List<List<String>> rows(String query) {
+            try (Connection connection = connect()) {
+                return Site.rows(connection, query);
+            } catch (SQLException e) {
+                throw new IllegalStateException(e.getMessage(), e);
+            }
+        }
+
+        String value(String query) {
+            List<List<String>> rows = rows(query);
+            return rows.isEmpty() ? null : rows.getFirst().getFirst();
+        }
+    }
+
+    /** Keeps what was recorded. */
+    static final class Recorded implements Journal {
+        final List<Event> events = new CopyOnWriteArrayList<>();
+
+        @Override
+        public void record(Event event) {
+            events.add(event);
+        }
+    }
+}

@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
 final class Migrations {
 
     private static final List<String> SCRIPTS = List.of("V001__leases_ticks_events.sql");
-    private static final String NEWEST = "001";
+    static final String NEWEST = "001";
 
     private Migrations() {}
 

@@ -22,6 +22,7 @@ final class LiveOutput {
     private final boolean allToErr;
     private final Path log;
     private boolean lineIsOpen;
+    private boolean openLineIsOnErr;
 
     LiveOutput(Surroundings surroundings, boolean allToErr, Path log) {
         this.surroundings = surroundings;
@@ -48,7 +49,7 @@ final class LiveOutput {
                 }
                 time.sleep(BETWEEN_LOOKS);
             }
-            if (lineIsOpen && surroundings.errIsScreen()) {
+            if (lineIsOpen && (openLineIsOnErr || surroundings.errIsScreen())) {
                 surroundings.err().println(); // what we say next begins a line of its own
                 surroundings.err().flush();
             }
@@ -72,6 +73,7 @@ final class LiveOutput {
             to.print('\n');
         }
         lineIsOpen = !entry.endsLine();
+        openLineIsOnErr = toErr;
     }
 
     private void remark(String text) {

@@ -187,8 +187,9 @@ final class RunCommand implements Callable<Integer> {
             // Of this host, and surely gone: nobody has to wait for the end of its lease (semantics 2.15).
             int killed = crew.children().sweep(held.by().runId());
             opened.store().abandon(held.by(), true);
-            say("the holder of the lease, " + LeaseForms.shortOwner(held.by().owner()) + ", is dead; " + killed
-                    + " processes of its run were left and are killed");
+            say("the holder of the lease, " + LeaseForms.shortOwner(held.by().owner())
+                    + ", is dead; its lease is taken over"
+                    + (killed == 0 ? "" : ", and what was left of its run is killed: " + killed + " processes"));
         }
     }
 
@@ -248,7 +249,8 @@ final class RunCommand implements Callable<Integer> {
                             "slot", by.slotKey(),
                             "expires_at", by.expiresAt())));
         } else {
-            say(job.id() + ": refused, HELD: " + by.owner() + whose(by, crew) + " holds the lease with token "
+            say(job.id() + ": refused, HELD: " + LeaseForms.shortOwner(by.owner()) + whose(by, crew)
+                    + " holds the lease with token "
                     + by.fence() + " until " + SlotText.local(by.expiresAt(), job.zone())
                     + " and renews it as long as it runs");
         }

@@ -57,6 +57,18 @@ final class Migrations {
         }
     }
 
+    /** The first line of what is at the bottom of a failed migration: Flyway's own message is a page. */
+    static String reason(Throwable failure) {
+        Throwable root = failure;
+        while (root.getCause() != null && root.getCause() != root) {
+            root = root.getCause();
+        }
+        return String.valueOf(root.getMessage())
+                .lines()
+                .findFirst()
+                .orElse(root.getClass().getSimpleName());
+    }
+
     private record Scripts(String folder) implements ResourceProvider {
 
         @Override

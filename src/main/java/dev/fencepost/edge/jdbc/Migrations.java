@@ -57,6 +57,18 @@ final class Migrations {
         }
     }
 
+    /** What is at the bottom of a failure, in one line: Flyway wraps it in a page of text. */
+    static String reason(Throwable e) {
+        Throwable root = e;
+        while (root.getCause() != null && root.getCause() != root) {
+            root = root.getCause();
+        }
+        return String.valueOf(root.getMessage())
+                .lines()
+                .findFirst()
+                .orElse(root.getClass().getSimpleName());
+    }
+
     private record Scripts(String folder) implements ResourceProvider {
 
         @Override

@@ -167,22 +167,11 @@ final class PostgresDatabase implements Database {
         try {
             Migrations.apply(normal, "db/postgres");
         } catch (FlywayException e) {
-            throw new StoreException(Kind.UNAVAILABLE, "migration of " + display + ": " + reason(e), e);
+            throw new StoreException(Kind.UNAVAILABLE, "migration of " + display + ": " + Migrations.reason(e), e);
         }
         if (dialect.knowsTimeline()) {
             learnTimeline();
         }
-    }
-
-    private static String reason(Throwable e) {
-        Throwable root = e;
-        while (root.getCause() != null && root.getCause() != root) {
-            root = root.getCause();
-        }
-        return String.valueOf(root.getMessage())
-                .lines()
-                .findFirst()
-                .orElse(root.getClass().getSimpleName());
     }
 
     /** Some hosted databases allow neither function; then tokens rise by one, and a promotion may repeat one. */

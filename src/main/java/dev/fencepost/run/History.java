@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 /** What a store tells people of the past: a port. Reads only. */
 public interface History {
 
-    /** The registered jobs by id; the retired ones come last. */
+    /** The registered jobs by id; the retired ones come last, and with them those that were only ever run by hand. */
     List<JobSummary> jobs();
 
     /** Newest first: one entry an attempt, and one for each tick that had none. Empty for an unknown job. */
@@ -19,11 +19,14 @@ public interface History {
     List<WriteEvent> events(int limit);
 
     /**
+     * @param scheduleText the schedule by which the job was registered, or null if it never was
+     * @param registeredSince for a job that never was, since its first tick
      * @param counts ticks by outcome; a range counts as many as it holds
      * @param skippedInARow slots skipped since the last success
      */
     record JobSummary(
             String id,
+            @Nullable String scheduleText,
             Instant registeredSince,
             boolean retired,
             @Nullable LeaseView lease,

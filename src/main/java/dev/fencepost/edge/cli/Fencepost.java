@@ -19,6 +19,8 @@ import picocli.CommandLine.Spec;
             "Begin with:",
             "  fencepost validate --config fencepost.yaml",
             "  fencepost next --cron \"0 6 * * MON-FRI\" --zone Europe/Berlin",
+            "  fencepost run article",
+            "  fencepost status",
             "  fencepost COMMAND --help"
         })
 final class Fencepost implements Runnable {

@@ -1,15 +1,21 @@
 package dev.fencepost.edge.cli;
 
+import dev.fencepost.edge.host.SystemTime;
+import dev.fencepost.lease.StoreException;
 import io.quarkus.runtime.annotations.QuarkusMain;
+import java.io.BufferedReader;
 import java.io.BufferedWriter;
 import java.io.Console;
 import java.io.FileDescriptor;
+import java.io.FileInputStream;
 import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.InputStreamReader;
 import java.io.OutputStreamWriter;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.InstantSource;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -24,7 +30,13 @@ public class Main {
 
     static final String VERSION = "fencepost 0.1.0";
 
+    private static final String LOG_MANAGER = "java.util.logging.manager";
+
     public static void main(String[] arguments) {
+        if (System.getProperty(LOG_MANAGER) == null) {
+            // The libraries bring a logger that complains of any other one, and is quiet itself until serve sets it up.
+            System.setProperty(LOG_MANAGER, "org.jboss.logmanager.LogManager");
+        }
         Map<String, String> environment = System.getenv();
         PrintWriter out = writer(FileDescriptor.out);
         PrintWriter err = writer(FileDescriptor.err);
@@ -34,8 +46,11 @@ public class Main {
                         err,
                         environment,
                         Path.of("").toAbsolutePath(),
-                        InstantSource.system(),
-                        isTerminal(System.console(), environment)),
+                        new SystemTime()::wallClock,
+                        isTerminal(System.console(), environment),
+                        isTerminal(1),
+                        isTerminal(2),
+                        isTerminal(0) && isTerminal(2) ? answers() : null),
                 arguments);
         System.exit(exitCode);
     }
@@ -62,6 +77,12 @@ public class Main {
         line.addSubcommand("validate", new ValidateCommand(shared));
         line.addSubcommand("explain", new ExplainCommand(shared));
         line.addSubcommand("next", new NextCommand(shared));
+        line.addSubcommand("run", new RunCommand(shared));
+        line.addSubcommand("status", new StatusCommand(shared));
+        line.addSubcommand("history", new HistoryCommand(shared));
+        line.addSubcommand("events", new EventsCommand(shared));
+        LeaseCommand.addTo(line, shared);
+        DemoCommand.addTo(line, shared);
         Ansi ansi = surroundings.terminal() ? Ansi.ON : Ansi.OFF;
         return line.setOut(surroundings.out())
                 .setErr(surroundings.err())
@@ -88,6 +109,13 @@ public class Main {
             err.println(known.getMessage());
             return known.exitCode();
         }
+        if (failure instanceof StoreException store) {
+            err.println("fencepost: the store gave no answer: " + Printable.text(String.valueOf(store.getMessage())));
+            if (store.kind() == StoreException.Kind.AMBIGUOUS) {
+                err.println("    it may have been written all the same; look before you try again");
+            }
+            return ExitCode.STORE_UNAVAILABLE;
+        }
         err.println("fencepost: unexpected error: " + failure);
         if (surroundings.environment().containsKey("FENCEPOST_DEBUG")) {
             failure.printStackTrace(err);
@@ -102,6 +130,22 @@ public class Main {
                 && console.isTerminal()
                 && environment.getOrDefault("NO_COLOR", "").isEmpty()
                 && !environment.getOrDefault("TERM", "dumb").equals("dumb");
+    }
+
+    /** Asked of the kernel, since the JVM only tells whether input and output both are terminals. */
+    private static boolean isTerminal(int descriptor) {
+        try {
+            String target = Files.readSymbolicLink(Path.of("/proc/self/fd/" + descriptor))
+                    .toString();
+            return target.startsWith("/dev/pts/") || target.startsWith("/dev/tty") || target.equals("/dev/console");
+        } catch (IOException | UnsupportedOperationException unknown) {
+            return false;
+        }
+    }
+
+    private static BufferedReader answers() {
+        return new BufferedReader(
+                new InputStreamReader(new FileInputStream(FileDescriptor.in), StandardCharsets.UTF_8));
     }
 
     private static PrintWriter writer(FileDescriptor descriptor) {

@@ -1,9 +1,11 @@
 package dev.fencepost.edge.cli;
 
+import java.io.BufferedReader;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.InstantSource;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a command sees of its process. A test gives its own.
@@ -14,6 +16,10 @@ import java.util.Map;
  * @param workingDir of the process, absolute
  * @param wallClock of the host
  * @param terminal whether a person looks at the output, so that colours make sense
+ * @param outIsScreen whether {@code out} is a terminal, with colours or without: what others wrote then goes there without its
+ *     control characters
+ * @param errIsScreen the same of {@code err}
+ * @param answers where a person can be asked, or null when nobody sits there
  */
 public record Surroundings(
         PrintWriter out,
@@ -21,4 +27,19 @@ public record Surroundings(
         Map<String, String> environment,
         Path workingDir,
         InstantSource wallClock,
-        boolean terminal) {}
+        boolean terminal,
+        boolean outIsScreen,
+        boolean errIsScreen,
+        @Nullable BufferedReader answers) {
+
+    /** Without anybody to ask. */
+    public Surroundings(
+            PrintWriter out,
+            PrintWriter err,
+            Map<String, String> environment,
+            Path workingDir,
+            InstantSource wallClock,
+            boolean terminal) {
+        this(out, err, environment, workingDir, wallClock, terminal, terminal, terminal, null);
+    }
+}

@@ -6,7 +6,7 @@ import java.util.Locale;
 import java.util.Optional;
 
 /** Finds the known word that a person most likely meant. */
-final class Nearest {
+public final class Nearest {
 
     private static final int LONGEST = 70;
 
@@ -16,7 +16,7 @@ final class Nearest {
      * The known word with the fewest changed, missing, additional or swapped characters; none when more than a third of the word would
      * have to change. Upper case and underscores count as no difference.
      */
-    static Optional<String> to(String word, Collection<String> known) {
+    public static Optional<String> to(String word, Collection<String> known) {
         String plain = plain(word);
         if (plain.isEmpty() || plain.length() > LONGEST) {
             return Optional.empty();

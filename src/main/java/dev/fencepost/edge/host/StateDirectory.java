@@ -61,6 +61,17 @@ public final class StateDirectory {
         return new StateDirectory(path, nodeId(path.resolve(NODE_ID), entropy));
     }
 
+    /**
+     * The id of the node whose state this directory holds, without making anything.
+     *
+     * @return null if it has none yet
+     * @throws IOException if there is one that cannot be read
+     */
+    public static @Nullable String existingNodeId(Path path) throws IOException {
+        Path file = path.resolve(NODE_ID);
+        return Files.exists(file) ? read(file) : null;
+    }
+
     private static String nodeId(Path file, Entropy entropy) throws IOException {
         try {
             if (!Files.exists(file)) {
@@ -76,14 +87,18 @@ public final class StateDirectory {
                 }
                 Files.deleteIfExists(fresh);
             }
-            String id = Files.readString(file, StandardCharsets.US_ASCII).strip();
-            if (!UUID_TEXT.matcher(id).matches()) {
-                throw new IOException(file + " holds no node id; delete the file to be given a new one");
-            }
-            return id;
+            return read(file);
         } catch (NoSuchFileException e) {
             throw new IOException(file + " disappeared", e);
         }
+    }
+
+    private static String read(Path file) throws IOException {
+        String id = Files.readString(file, StandardCharsets.US_ASCII).strip();
+        if (!UUID_TEXT.matcher(id).matches()) {
+            throw new IOException(file + " holds no node id; delete the file to be given a new one");
+        }
+        return id;
     }
 
     public Path path() {

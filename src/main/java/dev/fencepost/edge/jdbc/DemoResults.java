@@ -2,6 +2,8 @@ package dev.fencepost.edge.jdbc;
 
 import dev.fencepost.edge.jdbc.Database.Urgency;
 import dev.fencepost.lease.Lease;
+import dev.fencepost.lease.Refusal;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,10 +24,11 @@ public final class DemoResults {
             update demo_result set result = :result, completed_by = :owner
             where id = :resource and exists (select 1 from lease l where l.resource = :resource and l.owner = :owner
                 and l.fence = :fence and l.run_id = :run_id and {live l})
-            returning id""", """
+            returning id""");
+
+    private static final Sql EVENT = Sql.of("""
             insert into write_event (at, resource, owner, fence, run_id, accepted, reason)
-            select {now}, :resource, :owner, :fence, :run_id, false, 'STALE_TOKEN' from demo_result d
-            where d.id = :resource and (d.completed_by is null or d.completed_by <> :owner)""");
+            values ({now}, :resource, :owner, :fence, :run_id, :accepted, :reason)""");
 
     private static final Sql READ = Sql.of("select result, completed_by from demo_result where id = :resource");
 
@@ -40,6 +43,7 @@ public final class DemoResults {
     /** What stands in a row at the end. */
     public record Final(@Nullable String result, @Nullable String completedBy) {}
 
+    /** Makes the row, empty. */
     public void create(String id) {
         database.write("demo", Urgency.NORMAL, session -> session.one(CREATE, Params.of("resource", id)));
     }
@@ -55,17 +59,30 @@ public final class DemoResults {
                                 != null);
     }
 
-    /** Returns whether the write was accepted: owner, token and run must be the newest, and the lease live. */
-    public boolean writeFenced(Lease lease, String result) {
-        return database.write(
-                "demo",
-                Urgency.NORMAL,
-                session -> session.run(WRITE_FENCED, JdbcLeases.identity(lease).and("result", result))
-                                .get(1)
-                                .first()
-                        != null);
+    /**
+     * Accepted only if owner, token and run are those of the lease, and it is live. The answer is recorded as an event, in the same
+     * transaction.
+     *
+     * @return empty when accepted, else why nothing was written
+     */
+    public Optional<Refusal> writeFenced(Lease lease, String result) {
+        return database.write("demo", Urgency.NORMAL, session -> {
+            Params identity = JdbcLeases.identity(lease);
+            boolean accepted = session.run(WRITE_FENCED, identity.and("result", result))
+                            .get(1)
+                            .first()
+                    != null;
+            Optional<Refusal> refusal = accepted ? Optional.empty() : Optional.of(JdbcLeases.reason(session, lease));
+            session.one(
+                    EVENT,
+                    JdbcLeases.identity(lease)
+                            .and("accepted", accepted)
+                            .and("reason", refusal.map(Enum::name).orElse(null)));
+            return refusal;
+        });
     }
 
+    /** @throws java.util.NoSuchElementException if there is no such row */
     public Final read(String id) {
         return database.read("demo", session -> {
             Row row = session.one(READ, Params.of("resource", id)).rows().getFirst();

@@ -16,8 +16,14 @@ import org.jspecify.annotations.Nullable;
 final class JdbcHistory implements History {
 
     private static final Sql JOBS = Sql.of(
-            "select j.id, j.since, j.retired_at, {now} as now, " + JdbcLeases.VIEW_COLUMNS
-                    + " from job j left join lease l on l.resource = j.id and l.fence > 0"
+            "select j.id, j.schedule_text, j.since, j.retired_at, " + JdbcLeases.VIEW_COLUMNS
+                    + """
+                     from (
+                        select id, schedule_text, since, retired_at from job
+                        union all
+                        select t.job, null, min(t.opened_at), min(t.opened_at) from tick t
+                        where not exists (select 1 from job k where k.id = t.job) group by t.job) j
+                    left join lease l on l.resource = j.id and l.fence > 0"""
                     + " order by case when j.retired_at is null then 0 else 1 end, j.id",
             """
             select job, outcome, sum(coalesce(range_count, 1)) as ticks from tick
@@ -70,6 +76,7 @@ final class JdbcHistory implements History {
                 Row success = of(id, answers.get(4));
                 summaries.add(new JobSummary(
                         id,
+                        row.optionalText("schedule_text"),
                         row.instant("since"),
                         row.optionalInstant("retired_at") != null,
                         lease(row),

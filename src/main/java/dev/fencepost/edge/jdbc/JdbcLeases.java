@@ -170,7 +170,7 @@ final class JdbcLeases implements Leases {
     }
 
     /** Why a write under this lease found no row. */
-    private static Refusal reason(Session session, Lease lease) throws SQLException {
+    static Refusal reason(Session session, Lease lease) throws SQLException {
         Row row = session.one(INSPECT, Params.of("resource", lease.resource())).first();
         return refusal(row == null ? null : view(row), lease);
     }

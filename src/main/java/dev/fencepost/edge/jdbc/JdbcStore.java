@@ -12,6 +12,7 @@ import dev.fencepost.lease.Owner;
 import dev.fencepost.lease.Refusal;
 import dev.fencepost.lease.Renewal;
 import dev.fencepost.lease.RunId;
+import dev.fencepost.lease.StoreException;
 import dev.fencepost.run.Attempt;
 import dev.fencepost.run.Completed;
 import dev.fencepost.run.Completion;
@@ -32,6 +33,9 @@ import org.jspecify.annotations.Nullable;
 public final class JdbcStore implements Store {
 
     private static final Sql CHECK = Sql.of("update lease set fence = fence where resource = ''");
+
+    private static final Sql SCHEMA =
+            Sql.of("select 1 as there from flyway_schema_history where success and version = :version");
 
     private final Database database;
     private final JdbcLeases leases;
@@ -69,6 +73,25 @@ public final class JdbcStore implements Store {
     @Override
     public void prepare() {
         database.migrate();
+    }
+
+    /**
+     * Whether {@link #prepare} has been called on this store, by this program in its version or a newer one. Changes nothing, so that a
+     * look at a store never makes one.
+     */
+    public boolean isPrepared() {
+        try {
+            return database.read(
+                    "schema",
+                    session -> session.one(SCHEMA, Params.of("version", Migrations.NEWEST))
+                                    .first()
+                            != null);
+        } catch (StoreException e) {
+            if (e.kind() == StoreException.Kind.BROKEN) {
+                return false; // there is no such table
+            }
+            throw e;
+        }
     }
 
     @Override

@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
 final class Migrations {
 
     private static final List<String> SCRIPTS = List.of("V001__leases_ticks_events.sql");
-    private static final String NEWEST = "001";
+    static final String NEWEST = "001";
 
     private Migrations() {}
 
@@ -55,6 +55,18 @@ final class Migrations {
         } catch (SQLException noSuchTable) {
             return false;
         }
+    }
+
+    /** The first line of what is at the bottom of a failed migration: Flyway's own message is a page. */
+    static String reason(Throwable failure) {
+        Throwable root = failure;
+        while (root.getCause() != null && root.getCause() != root) {
+            root = root.getCause();
+        }
+        return String.valueOf(root.getMessage())
+                .lines()
+                .findFirst()
+                .orElse(root.getClass().getSimpleName());
     }
 
     private record Scripts(String folder) implements ResourceProvider {

@@ -110,9 +110,8 @@ final class PostgresDatabase implements Database {
                 if (session.isRollbackOnly()) {
                     connection.rollback();
                 } else {
-                    committing = true;
+                    committing = true; // and it stays so: what fails after it fails with the transaction stored
                     connection.commit();
-                    committing = false;
                 }
                 connection.setAutoCommit(true);
                 return result;
@@ -142,7 +141,10 @@ final class PostgresDatabase implements Database {
      */
     private static Kind kind(SQLException e, boolean committing) {
         String state = e.getSQLState() == null ? "08" : e.getSQLState();
-        boolean connectionLost = state.startsWith("08") || state.startsWith("57P");
+        // 25P03 and 25P04: the server ended the session, since the transaction stood still or took too long; it is
+        // rolled back.
+        boolean connectionLost =
+                state.startsWith("08") || state.startsWith("57P") || state.equals("25P03") || state.equals("25P04");
         if (connectionLost) {
             return committing ? Kind.AMBIGUOUS : Kind.UNAVAILABLE;
         }
@@ -151,7 +153,8 @@ final class PostgresDatabase implements Database {
                 || state.startsWith("57") // cancelled by a time limit
                 || state.startsWith("58") // input/output error of the server
                 || state.equals("55P03") // lock not available
-                || state.equals("25006"); // read-only: a standby, for now
+                || state.equals("25006") // read-only: a standby, for now
+                || state.equals("55000"); // the same, where only a function tells
         return passing ? Kind.UNAVAILABLE : Kind.BROKEN;
     }
 
@@ -167,22 +170,11 @@ final class PostgresDatabase implements Database {
         try {
             Migrations.apply(normal, "db/postgres");
         } catch (FlywayException e) {
-            throw new StoreException(Kind.UNAVAILABLE, "migration of " + display + ": " + reason(e), e);
+            throw new StoreException(Kind.UNAVAILABLE, "migration of " + display + ": " + Migrations.reason(e), e);
         }
         if (dialect.knowsTimeline()) {
             learnTimeline();
         }
-    }
-
-    private static String reason(Throwable e) {
-        Throwable root = e;
-        while (root.getCause() != null && root.getCause() != root) {
-            root = root.getCause();
-        }
-        return String.valueOf(root.getMessage())
-                .lines()
-                .findFirst()
-                .orElse(root.getClass().getSimpleName());
     }
 
     /** Some hosted databases allow neither function; then tokens rise by one, and a promotion may repeat one. */

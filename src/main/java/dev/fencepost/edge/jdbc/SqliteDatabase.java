@@ -266,7 +266,7 @@ final class SqliteDatabase implements Database {
                 FileLock lock = channel.lock()) {
             Migrations.apply(readers, "db/sqlite");
         } catch (IOException | FlywayException e) {
-            throw new StoreException(Kind.UNAVAILABLE, "migration of " + describe() + ": " + e.getMessage(), e);
+            throw new StoreException(Kind.UNAVAILABLE, "migration of " + describe() + ": " + Migrations.reason(e), e);
         }
     }
 

@@ -38,8 +38,9 @@ import org.jspecify.annotations.Nullable;
  * control characters.
  *
  * <p><b>The bound.</b> When half of the limit is full, what follows goes to {@code <file>.tail} and {@code <file>.tail.old}, which take
- * turns; at the end the last half is put behind the first, with a remark of how much was cut between. While the child runs, the files
- * may together take one and a half times the limit.
+ * turns; at the end the last half is put behind the first, with a remark of how much was cut between. The tail is called
+ * {@code <file>.tail.last} from then on until it is there, so that a reader can tell a complete head from a growing one (see
+ * {@link OutputLogReader}). While the child runs, the files may together take one and a half times the limit.
  *
  * <p><b>A full disk</b> is recorded once in the journal and ends the file, never the run: the tail in memory goes on.
  */
@@ -68,6 +69,7 @@ final class OutputLog implements AutoCloseable {
     private final Path path;
     private final Path tailPath;
     private final Path oldTailPath;
+    private final Path lastTailPath;
     private final long limit;
     private final int longestText;
     private final Time time;
@@ -93,8 +95,9 @@ final class OutputLog implements AutoCloseable {
     /** Opens the file, which is emptied if it exists. A file that cannot be written is recorded in the journal; the capture goes on. */
     OutputLog(Path path, long limit, Collection<String> secrets, Time time, Journal journal) {
         this.path = path;
-        this.tailPath = path.resolveSibling(path.getFileName() + ".tail");
-        this.oldTailPath = path.resolveSibling(path.getFileName() + ".tail.old");
+        this.tailPath = tailOf(path);
+        this.oldTailPath = oldTailOf(path);
+        this.lastTailPath = lastTailOf(path);
         this.limit = Math.max(limit, 2 * FRAME_LENGTH);
         this.longestText = (int) Math.clamp(this.limit / 8 - FRAME_LENGTH, 4, LONGEST_TEXT);
         this.time = time;
@@ -107,6 +110,18 @@ final class OutputLog implements AutoCloseable {
         } catch (IOException e) {
             giveUpFile(e);
         }
+    }
+
+    static Path tailOf(Path log) {
+        return log.resolveSibling(log.getFileName() + ".tail");
+    }
+
+    static Path oldTailOf(Path log) {
+        return log.resolveSibling(log.getFileName() + ".tail.old");
+    }
+
+    static Path lastTailOf(Path log) {
+        return log.resolveSibling(log.getFileName() + ".tail.last");
     }
 
     /**
@@ -170,6 +185,7 @@ final class OutputLog implements AutoCloseable {
             if (file != null) {
                 file.close();
                 if (inTail) {
+                    Files.move(tailPath, lastTailPath, StandardCopyOption.REPLACE_EXISTING);
                     appendTail();
                 }
             }
@@ -179,6 +195,7 @@ final class OutputLog implements AutoCloseable {
         try {
             Files.deleteIfExists(tailPath);
             Files.deleteIfExists(oldTailPath);
+            Files.deleteIfExists(lastTailPath);
         } catch (IOException e) {
             giveUpFile(e);
         }
@@ -293,12 +310,12 @@ final class OutputLog implements AutoCloseable {
     }
 
     private void appendTail() throws IOException {
-        long there = Files.size(tailPath) + (Files.exists(oldTailPath) ? Files.size(oldTailPath) : 0);
+        long there = Files.size(lastTailPath) + (Files.exists(oldTailPath) ? Files.size(oldTailPath) : 0);
         try (InputStream in = new BufferedInputStream(
                         Files.exists(oldTailPath)
                                 ? new SequenceInputStream(
-                                        Files.newInputStream(oldTailPath), Files.newInputStream(tailPath))
-                                : Files.newInputStream(tailPath));
+                                        Files.newInputStream(oldTailPath), Files.newInputStream(lastTailPath))
+                                : Files.newInputStream(lastTailPath));
                 OutputStream out = Files.newOutputStream(path, StandardOpenOption.APPEND)) {
             if (tailBytes > keptOfTail()) {
                 long skipped = Math.max(0, there - keptOfTail());

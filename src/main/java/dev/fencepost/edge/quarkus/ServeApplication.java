@@ -2,11 +2,11 @@ package dev.fencepost.edge.quarkus;
 
 import dev.fencepost.edge.config.JobsFileReader;
 import dev.fencepost.edge.config.Reading;
+import dev.fencepost.edge.host.SystemTime;
 import io.quarkus.runtime.Quarkus;
 import io.quarkus.runtime.QuarkusApplication;
 import jakarta.inject.Inject;
 import java.nio.file.Path;
-import java.time.Instant;
 
 /** The life of the service inside Quarkus: start, wait for a signal, drain. */
 public final class ServeApplication implements QuarkusApplication {
@@ -29,7 +29,8 @@ public final class ServeApplication implements QuarkusApplication {
     @Override
     public int run(String... words) throws Exception {
         ServeArguments arguments = ServeArguments.of(words);
-        Reading reading = new JobsFileReader(System.getenv(), Path.of("").toAbsolutePath(), Instant.now())
+        Reading reading = new JobsFileReader(
+                        System.getenv(), Path.of("").toAbsolutePath(), new SystemTime().wallClock())
                 .read(arguments.jobsFile());
         if (!(reading instanceof Reading.Accepted accepted)) {
             throw new IllegalStateException("the jobs file changed while the service started");

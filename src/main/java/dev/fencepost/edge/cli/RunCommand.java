@@ -1,0 +1,335 @@
+package dev.fencepost.edge.cli;
+
+import dev.fencepost.edge.Assembly;
+import dev.fencepost.edge.config.InstantText;
+import dev.fencepost.edge.config.JobsFile;
+import dev.fencepost.edge.host.StateDirectory;
+import dev.fencepost.edge.host.StopSignals;
+import dev.fencepost.edge.host.Stopwatch;
+import dev.fencepost.host.Event;
+import dev.fencepost.host.Journal;
+import dev.fencepost.host.Spawner;
+import dev.fencepost.lease.Incarnation;
+import dev.fencepost.lease.Lease;
+import dev.fencepost.lease.Refusal;
+import dev.fencepost.run.Job;
+import dev.fencepost.run.Outcome;
+import dev.fencepost.run.Runner.Result;
+import dev.fencepost.run.StopRequest;
+import dev.fencepost.run.Workspace.RunFiles;
+import dev.fencepost.schedule.Slot;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** Carries out one tick of a job now, in the foreground: the same run as the service makes, with its output shown as it comes. */
+@Command(
+        description = {
+            "Runs a job once, now, in the foreground, under its lease.",
+            "Its output is shown as it comes. Without --slot the run is an order of its own and uses up no slot of the",
+            "schedule. Ends with 0 when the run succeeded, 1 when it failed, was stopped or took too long, 70 when",
+            "the lease was lost, and 3 when the run was refused: somebody else holds the lease, or the slot has",
+            "succeeded already. Ctrl-C stops the run with its grace, a second one at once."
+        },
+        footer = {
+            "",
+            "Examples:",
+            "  fencepost run article",
+            "  fencepost run digest --slot 2026-03-29T05:30:00Z",
+            "  fencepost run article --json 2> article.log"
+        })
+final class RunCommand implements Callable<Integer> {
+
+    /** A dead holder is cleaned up, and the claim sent again, so often: each time somebody else may be faster. */
+    private static final int MOST_CLAIMS = 3;
+
+    @Parameters(paramLabel = "JOB", description = "The id of the job.")
+    @SuppressWarnings("NullAway.Init")
+    private String id;
+
+    @Option(
+            names = "--slot",
+            paramLabel = "INSTANT",
+            description =
+                    "A slot of the schedule that has come due. One that ended otherwise than succeeded is run again.")
+    private @Nullable String slotText;
+
+    @Spec
+    @SuppressWarnings("NullAway.Init")
+    private CommandSpec spec;
+
+    private final SharedOptions shared;
+
+    RunCommand(SharedOptions shared) {
+        this.shared = shared;
+    }
+
+    /** Keeps what the closing line needs, and passes everything on. */
+    private static final class Witness implements Journal {
+        private final Journal next;
+        private final AtomicReference<Event.@Nullable Started> started = new AtomicReference<>();
+
+        Witness(Journal next) {
+            this.next = next;
+        }
+
+        @Override
+        public void record(Event event) {
+            if (event instanceof Event.Started now) {
+                started.set(now);
+            }
+            next.record(event);
+        }
+    }
+
+    @Override
+    public Integer call() throws InterruptedException {
+        JobsFile file = shared.jobsFile();
+        Job job = ExplainCommand.definition(file, id).job();
+        Instant wanted = slotText == null ? null : SharedOptions.orUsage("--slot", slotText, InstantText::parse);
+        if (wanted != null) {
+            checkIsSlot(job, wanted);
+        }
+        Witness witness = new Witness(new TerseJournal(shared.surroundings().err()));
+        try (OpenedStore opened = OpenedStore.prepared(shared, file, witness)) {
+            Instant now = opened.store().now();
+            if (wanted != null && wanted.isAfter(now)) {
+                throw usage("the slot " + wanted + " is still to come", job, wanted);
+            }
+            Slot slot = wanted == null ? manual(opened, now) : Slot.at(wanted);
+            Assembly.Crew crew = opened.assembly().crew(opened.store(), stateDirectory(opened));
+            opened.assembly().spawner().platformThread("deadline-watch", crew.watch());
+            return run(opened, crew, job, slot, witness);
+        }
+    }
+
+    private static Slot manual(OpenedStore opened, Instant now) {
+        return Slot.manual(now, opened.assembly().entropy().uuid().toString().substring(0, 8));
+    }
+
+    private void checkIsSlot(Job job, Instant wanted) {
+        if (!wanted.equals(job.schedule().latest(wanted))) {
+            throw usage(
+                    wanted + " is no slot of " + job.id() + " ("
+                            + job.schedule().text() + ")",
+                    job,
+                    wanted);
+        }
+    }
+
+    private ParameterException usage(String what, Job job, Instant wanted) {
+        Instant before = job.schedule().latest(wanted.minusSeconds(1));
+        Instant after = job.schedule().next(wanted);
+        return new ParameterException(
+                spec.commandLine(),
+                "--slot: " + what + "\n    the slot before it is "
+                        + (before == null ? "none" : before) + ", the one after it "
+                        + (after == null ? "none" : after));
+    }
+
+    private StateDirectory stateDirectory(OpenedStore opened) {
+        try {
+            return StateDirectory.open(shared.stateDir(), opened.assembly().entropy());
+        } catch (IOException e) {
+            throw new CommandFailure(
+                    ExitCode.BAD_CONFIGURATION, e.getMessage() + "\n    another one is named with --state-dir");
+        }
+    }
+
+    private int run(OpenedStore opened, Assembly.Crew crew, Job job, Slot slot, Witness witness)
+            throws InterruptedException {
+        StopRequest stop = new StopRequest();
+        Output output = new Output(opened);
+        Stopwatch watch = Stopwatch.start();
+        Result result;
+        try (StopSignals ignored = new StopSignals(count -> stopped(stop, job, count))) {
+            result = claimAndRun(opened, crew, job, slot, stop, output);
+        } finally {
+            output.end();
+        }
+        return switch (result) {
+            case Result.Ended ended -> tell(job, slot, ended, witness.started.get(), output.log(), watch.elapsed());
+            case Result.Held held -> held(job, slot, held.by(), crew);
+            case Result.Closed closed -> closed(job, slot, closed.reason());
+            case Result.NoAnswer none -> throw none.cause();
+        };
+    }
+
+    private void stopped(StopRequest stop, Job job, int count) {
+        // At once, but the second time only: a child that cleans up gets its grace.
+        Duration grace = count == 1 ? job.grace() : Duration.ZERO;
+        stop.request(StopRequest.Reason.CANCEL, "stopped by a signal to fencepost run", grace);
+    }
+
+    private Result claimAndRun(
+            OpenedStore opened, Assembly.Crew crew, Job job, Slot slot, StopRequest stop, Output output)
+            throws InterruptedException {
+        for (int claims = 1; ; claims++) {
+            Result result =
+                    crew.runner().run(job, slot, crew.runner().newRunId(), stop, slotText != null, output::follow);
+            if (!(result instanceof Result.Held held)
+                    || claims == MOST_CLAIMS
+                    || !crew.children().provablyDead(held.by().owner())) {
+                return result;
+            }
+            // Of this host, and surely gone: nobody has to wait for the end of its lease (semantics 2.15).
+            int killed = crew.children().sweep(held.by().runId());
+            opened.store().abandon(held.by(), true);
+            say("the holder of the lease, " + LeaseForms.shortOwner(held.by().owner())
+                    + ", is dead; its lease is taken over"
+                    + (killed == 0 ? "" : ", and what was left of its run is killed: " + killed + " processes"));
+        }
+    }
+
+    private int tell(
+            Job job, Slot slot, Result.Ended ended, Event.@Nullable Started started, @Nullable Path log, Duration ran) {
+        String reason = ended.refused() == null ? ended.reason() : "the end was refused: " + ended.refused();
+        if (shared.json()) {
+            print(Json.object(
+                    "ok",
+                    ended.outcome() == Outcome.SUCCEEDED,
+                    "reason",
+                    reason,
+                    "job",
+                    job.id(),
+                    "slot",
+                    slot.key(),
+                    "outcome",
+                    ended.outcome(),
+                    "attempt",
+                    started == null ? null : started.attempt(),
+                    "fence",
+                    started == null ? null : started.fence(),
+                    "run_id",
+                    started == null ? null : started.runId(),
+                    "exit_code",
+                    ended.exit() == null ? null : ended.exit().code(),
+                    "signal",
+                    ended.exit() == null ? null : ended.exit().signal(),
+                    "ran_ms",
+                    ran.toMillis(),
+                    "log",
+                    log));
+        } else {
+            say(job.id() + " at " + slot.key() + ": " + StatusCommand.lower(ended.outcome())
+                    + (started == null ? "" : ", attempt " + started.attempt() + ", token " + started.fence())
+                    + ", " + HistoryCommand.took(ran) + (reason == null ? "" : ": " + reason));
+            if (log != null && ended.outcome() != Outcome.SUCCEEDED) {
+                say("its output is kept in " + log);
+            }
+        }
+        return switch (ended.outcome()) {
+            case SUCCEEDED -> ExitCode.FINE;
+            case LEASE_LOST -> ExitCode.LEASE_LOST;
+            default -> ExitCode.FAILED;
+        };
+    }
+
+    private int held(Job job, Slot slot, Lease by, Assembly.Crew crew) {
+        if (shared.json()) {
+            print(refusal(
+                    job,
+                    slot,
+                    Refusal.HELD,
+                    Json.object(
+                            "owner", by.owner(),
+                            "fence", by.fence().value(),
+                            "slot", by.slotKey(),
+                            "expires_at", by.expiresAt())));
+        } else {
+            say(job.id() + ": refused, HELD: " + LeaseForms.shortOwner(by.owner()) + whose(by, crew)
+                    + " holds the lease with token "
+                    + by.fence() + " until " + SlotText.local(by.expiresAt(), job.zone())
+                    + " and renews it as long as it runs");
+        }
+        return ExitCode.REFUSED;
+    }
+
+    private static String whose(Lease lease, Assembly.Crew crew) {
+        Incarnation holder = Incarnation.of(lease.owner());
+        Incarnation self = Incarnation.of(crew.owner());
+        return holder != null && self != null && holder.nodeId().equals(self.nodeId())
+                ? " (this node, pid " + holder.pid() + ")"
+                : "";
+    }
+
+    private int closed(Job job, Slot slot, Refusal reason) {
+        if (shared.json()) {
+            print(refusal(job, slot, reason, null));
+        } else {
+            say(job.id() + " at " + slot.key() + ": refused, " + reason + ": the slot has succeeded already; without"
+                    + " --slot the job runs all the same");
+        }
+        return ExitCode.REFUSED;
+    }
+
+    private static Map<String, @Nullable Object> refusal(
+            Job job, Slot slot, Refusal reason, @Nullable Map<String, @Nullable Object> holder) {
+        return Json.object("ok", false, "reason", reason, "job", job.id(), "slot", slot.key(), "held_by", holder);
+    }
+
+    private void print(Map<String, @Nullable Object> closing) {
+        Json.print(shared.surroundings().out(), closing);
+    }
+
+    private void say(String text) {
+        PrintWriter err = shared.surroundings().err();
+        err.println("fencepost: " + Printable.text(text));
+        err.flush();
+    }
+
+    /** Shows the output of the run while it comes. */
+    private final class Output {
+
+        private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+        private final OpenedStore opened;
+        private volatile boolean ended;
+        private volatile @Nullable Path log;
+        private Spawner.@Nullable Task following;
+
+        Output(OpenedStore opened) {
+            this.opened = opened;
+        }
+
+        /** Called by the run once its child is started. */
+        synchronized void follow(RunFiles files) {
+            log = files.log();
+            LiveOutput live = new LiveOutput(shared.surroundings(), shared.json(), files.log());
+            following = opened.assembly()
+                    .spawner()
+                    .virtualThread(
+                            "output of " + id,
+                            () -> live.follow(opened.assembly().time(), () -> ended));
+        }
+
+        @Nullable
+        Path log() {
+            return log;
+        }
+
+        /** The log is complete: shows the rest. A reader of ours that does not read on must not hold the end up for ever. */
+        void end() throws InterruptedException {
+            ended = true;
+            Spawner.Task task;
+            synchronized (this) {
+                task = following;
+            }
+            if (task != null) {
+                task.join(PATIENCE);
+            }
+        }
+    }
+}

@@ -42,7 +42,7 @@ final class Proxy implements AutoCloseable {
     private static final int SSL_REQUEST = 80877103;
     private static final int GSS_REQUEST = 80877104;
 
-    private record Ambush(String statement, Break where) {}
+    private record Ambush(String statement, Break where, Mode then) {}
 
     private final ServerSocket listener;
     private final int target;
@@ -77,9 +77,13 @@ final class Proxy implements AutoCloseable {
         }
     }
 
-    /** The next transaction that sends a statement with this text in it loses its connection at COMMIT. Once. */
-    void breakCommitOf(String statement, Break where) {
-        ambush.set(new Ambush(statement, where));
+    /**
+     * The next transaction that sends a statement with this text in it loses its connection at COMMIT. Once.
+     *
+     * @param then what happens to all connections from that moment on
+     */
+    void breakCommitOf(String statement, Break where, Mode then) {
+        ambush.set(new Ambush(statement, where, then));
     }
 
     /** How many times that has happened. */
@@ -121,7 +125,7 @@ final class Proxy implements AutoCloseable {
         private final ByteArrayOutputStream unread = new ByteArrayOutputStream();
         private boolean typed;
         private volatile boolean deaf;
-        private volatile boolean noMoreAnswers;
+        private volatile Mode afterAnswer;
 
         Link(Socket client, boolean deaf) {
             this.client = client;
@@ -155,8 +159,9 @@ final class Proxy implements AutoCloseable {
                 if (deaf) {
                     continue;
                 }
-                if (look(buffer, n)) {
-                    reset();
+                Mode then = look(buffer, n);
+                if (then != null) {
+                    spring(then);
                     return;
                 }
                 server.getOutputStream().write(buffer, 0, n);
@@ -168,9 +173,9 @@ final class Proxy implements AutoCloseable {
             try {
                 InputStream from = server.getInputStream();
                 for (int n = from.read(buffer); n >= 0; n = from.read(buffer)) {
-                    if (noMoreAnswers) {
-                        sprung.incrementAndGet();
-                        reset();
+                    Mode then = afterAnswer;
+                    if (then != null) {
+                        spring(then);
                         return;
                     }
                     if (!deaf) {
@@ -185,6 +190,12 @@ final class Proxy implements AutoCloseable {
             }
         }
 
+        private void spring(Mode then) {
+            mode(then);
+            sprung.incrementAndGet();
+            reset();
+        }
+
         void reset() {
             try {
                 client.setSoLinger(true, 0);
@@ -197,11 +208,11 @@ final class Proxy implements AutoCloseable {
             }
         }
 
-        /** Reads the messages that are complete. Returns whether the connection has to break before these bytes are passed on. */
-        private boolean look(byte[] bytes, int n) {
+        /** Reads the messages that are complete. Returns null, or what is to follow when it breaks before these bytes are passed on. */
+        private Mode look(byte[] bytes, int n) {
             unread.write(bytes, 0, n);
             ByteBuffer in = ByteBuffer.wrap(unread.toByteArray());
-            boolean breakNow = false;
+            Mode breakNow = null;
             while (in.remaining() >= (typed ? 5 : 8)) {
                 int lengthAt = in.position() + (typed ? 1 : 0);
                 int end = lengthAt + in.getInt(lengthAt);
@@ -211,7 +222,8 @@ final class Proxy implements AutoCloseable {
                 if (typed) {
                     byte[] body = new byte[end - lengthAt - 4];
                     in.get(lengthAt + 4, body);
-                    breakNow |= message((char) in.get(in.position()), body);
+                    Mode then = message((char) in.get(in.position()), body);
+                    breakNow = then == null ? breakNow : then;
                 } else {
                     int code = in.getInt(lengthAt + 4);
                     typed = code != SSL_REQUEST && code != GSS_REQUEST;
@@ -225,7 +237,7 @@ final class Proxy implements AutoCloseable {
             return breakNow;
         }
 
-        private boolean message(char type, byte[] body) {
+        private Mode message(char type, byte[] body) {
             switch (type) {
                 case 'Q' -> {
                     return statement(text(body, 0));
@@ -240,7 +252,7 @@ final class Proxy implements AutoCloseable {
                 }
                 default -> {}
             }
-            return false;
+            return null;
         }
 
         private static String text(byte[] body, int from) {
@@ -251,13 +263,13 @@ final class Proxy implements AutoCloseable {
             return new String(body, from, end - from, StandardCharsets.ISO_8859_1);
         }
 
-        private boolean statement(String text) {
+        private Mode statement(String text) {
             if (!text.equals("COMMIT")) {
                 if (text.equals("BEGIN")) {
                     transaction.clear();
                 }
                 transaction.add(text);
-                return false;
+                return null;
             }
             Ambush wanted = ambush.get();
             boolean meant = wanted != null
@@ -265,13 +277,10 @@ final class Proxy implements AutoCloseable {
                     && ambush.compareAndSet(wanted, null);
             transaction.clear();
             if (meant && wanted.where() == Break.BEFORE_ITS_ANSWER) {
-                noMoreAnswers = true;
-                return false;
+                afterAnswer = wanted.then();
+                return null;
             }
-            if (meant) {
-                sprung.incrementAndGet();
-            }
-            return meant;
+            return meant ? wanted.then() : null;
         }
     }
 

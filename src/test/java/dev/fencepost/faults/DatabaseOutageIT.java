@@ -1,0 +1,161 @@
+package dev.fencepost.faults;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.fencepost.store.Postgres;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeMap;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** L6, DBF-01, DBF-04, DBF-07: PostgreSQL is away, at the start and in the middle. */
+@Tag("faults")
+class DatabaseOutageIT {
+
+    private static final Duration OUTAGE = Duration.ofSeconds(15);
+    private static final Duration RECOVERY = Duration.ofSeconds(30);
+    private static final int MOST_LINES = 60;
+    private static final int MOST_CONNECTIONS = 200;
+
+    private static final String TICK = """
+            jobs:
+              tick:
+                every: 1s
+                command: ["true"]
+            """;
+
+    /** Ends when it is told to; writes down each start. */
+    private static final String LONG_RUN = """
+              once:
+                lease: { ttl: 60s }
+                command: |
+                  echo "$FENCEPOST_ATTEMPT" >>started
+                  while [ ! -e go ]; do sleep 0.1; done
+                  echo kept >"$FENCEPOST_RESULT"
+                  touch ended
+            """;
+
+    @TempDir
+    Path folder;
+
+    @Test
+    void aServiceThatStartsBeforeItsDatabaseStaysUpAndWorksOnceItIsThere() {
+        Postgres.Database database = Postgres.newDatabase();
+        try (Proxy proxy = new Proxy(database.port());
+                Scene scene = Scene.postgres(folder, database, proxy.port())) {
+            proxy.mode(Proxy.Mode.CUT);
+            scene.jobs(TICK);
+            ServeProcess service = scene.serve("a");
+            Wait.until(
+                    ServeProcess.START_LIMIT,
+                    service::said,
+                    () -> service.get("/q/health/live").isUp());
+            Wait.sleep(Duration.ofSeconds(5));
+            assertTrue(service.isAlive());
+            assertTrue(service.get("/q/health/live").isUp(), service::said);
+            ServeProcess.Answer ready = service.get("/q/health/ready");
+            assertTrue(ready.isDown() && ready.body().contains("127.0.0.1:" + proxy.port()), ready::toString);
+            assertTrue(service.get("/q/health/group/fresh").isDown());
+            assertTrue(service.lines().size() < 15, service::said);
+            assertEquals(1, service.linesContaining("store not available").size(), service::said);
+
+            proxy.mode(Proxy.Mode.PASS);
+            Wait.until(
+                    RECOVERY,
+                    service::said,
+                    () -> service.get("/q/health/ready").isUp()
+                            && !scene.rows().ticks("tick", "SUCCEEDED").isEmpty());
+            assertEquals(0, service.linesContaining(" ERROR ").size(), service::said);
+            assertEquals(List.of(), service.errorLines());
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(names = {"CUT", "BLACK_HOLE"})
+    void anOutageInTheMiddleCostsNoResultAndTicksGoOnAfterIt(Proxy.Mode outage) {
+        Postgres.Database database = Postgres.newDatabase();
+        try (Proxy proxy = new Proxy(database.port());
+                Scene scene = Scene.postgres(folder, database, proxy.port())) {
+            scene.jobs(TICK + LONG_RUN + Scene.oneSlot());
+            Rows rows = scene.rows();
+            ServeProcess service = scene.serve("a").awaitReady();
+            Wait.until(
+                    Duration.ofSeconds(20),
+                    service::said,
+                    () -> folder.resolve("started").toFile().exists()
+                            && rows.ticks("tick", "SUCCEEDED").size() >= 2);
+
+            int linesBefore = service.lines().size();
+            int connectionsBefore = proxy.opened();
+            proxy.mode(outage);
+            long begin = System.nanoTime();
+            scene.touch("go");
+            Wait.until(
+                    Duration.ofSeconds(2),
+                    "the end of the child",
+                    () -> folder.resolve("ended").toFile().exists());
+            Wait.until(
+                    OUTAGE,
+                    "ready is DOWN",
+                    () -> service.get("/q/health/ready").isDown());
+            assertTrue(service.get("/q/health/live").isUp(), service::said);
+            Wait.sleep(OUTAGE.minusNanos(System.nanoTime() - begin));
+            assertTrue(rows.attempts("once").getFirst().isOpen(), "nothing can be stored during the outage");
+            int lines = service.lines().size() - linesBefore;
+            int connections = proxy.opened() - connectionsBefore;
+            proxy.mode(Proxy.Mode.PASS);
+            Instant end = Instant.now();
+
+            assertTrue(lines < MOST_LINES, () -> lines + " lines during the outage; " + service.said());
+            assertTrue(connections < MOST_CONNECTIONS, () -> connections + " connections during the outage");
+            Wait.until(
+                    RECOVERY,
+                    service::said,
+                    () -> service.get("/q/health/ready").isUp()
+                            && rows.ticks("tick", "SUCCEEDED").stream()
+                                            .filter(tick -> tick.at().isAfter(end))
+                                            .count()
+                                    >= 2
+                            && rows.ticks("once", "SUCCEEDED").size() == 1);
+
+            List<Rows.Attempt> once = rows.attempts("once");
+            assertEquals(1, once.size(), once::toString);
+            assertEquals("SUCCEEDED", once.getFirst().outcome());
+            assertEquals("kept", once.getFirst().result());
+            assertEquals(1, rows.events("once").size(), "stored once");
+            assertEquals(List.of(), service.errorLines());
+            service.signal("TERM");
+            assertEquals(0, service.awaitExit(Duration.ofSeconds(10)), service::said);
+            checkEverySlotHasOneOutcome(rows);
+        }
+    }
+
+    private static void checkEverySlotHasOneOutcome(Rows rows) {
+        TreeMap<Instant, String> outcomes = new TreeMap<>();
+        for (Rows.Tick tick : rows.ticks("tick")) {
+            for (long i = 0; i < tick.count(); i++) {
+                assertEquals(null, outcomes.put(tick.first().plusSeconds(i), String.valueOf(tick.outcome())));
+            }
+        }
+        long span = Duration.between(outcomes.firstKey(), outcomes.lastKey()).toSeconds() + 1;
+        assertEquals(span, outcomes.size(), () -> "a slot without a row: " + outcomes);
+        Set<String> kinds = new HashSet<>(outcomes.headMap(outcomes.lastKey()).values());
+        kinds.removeAll(Set.of("SUCCEEDED", "SKIPPED_OVERLAP", "DROPPED"));
+        // A run whose lease ended during the outage may have used up its slot's attempts or not; but it never stays
+        // open.
+        assertEquals(Set.of(), kinds, () -> "outcomes: " + outcomes + ", attempts: " + rows.attempts("tick"));
+        Set<String> successes = new HashSet<>();
+        for (Rows.Attempt attempt : rows.attempts("tick", "SUCCEEDED")) {
+            assertTrue(successes.add(attempt.key()), () -> "two successes: " + attempt);
+        }
+    }
+}

@@ -11,6 +11,7 @@ import dev.fencepost.lease.RunId;
 import dev.fencepost.lease.StoreException;
 import dev.fencepost.run.Ticks.Situation;
 import dev.fencepost.schedule.Backlog;
+import dev.fencepost.schedule.Backlog.OpenTick;
 import dev.fencepost.schedule.Plan;
 import dev.fencepost.schedule.Plan.SlotRange;
 import dev.fencepost.schedule.Planner;
@@ -266,6 +267,16 @@ public final class JobLoop {
                     dropped.last(),
                     dropped.count(),
                     "missed, catch-up.max is " + job.catchUp().max()));
+        }
+        for (OpenTick tick : plan.closed()) {
+            if (tick.attempts() == 0) {
+                Instant at = tick.slot().at();
+                journal.record(new Event.Dropped(job.id(), at, at, 1, "newer slots are due, and it was never tried"));
+            } else {
+                String why = tick.spent() >= job.maxAttempts() ? "its attempts are used up" : "newer slots are due";
+                journal.record(new Event.Note(
+                        job.id(), "slot " + tick.slot().key() + " is closed with its last attempt's result: " + why));
+            }
         }
         List<Instant> missed = plan.opened().stream()
                 .filter(tick -> !tick.onTime())

@@ -21,7 +21,6 @@ import dev.fencepost.schedule.Slot;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.Consumer;
@@ -43,8 +42,6 @@ public final class Runner {
 
     /** How long a graceful stop tries to store the end of a run. */
     private static final Duration SHUTDOWN_PATIENCE = Duration.ofSeconds(3);
-
-    private static final int REPORTED_EFFECT_LINES = 3;
 
     private final Leases leases;
     private final Ticks ticks;
@@ -301,10 +298,10 @@ public final class Runner {
             }
             try {
                 result = workspace.result(files);
-                List<Integer> effects = workspace.announcedEffects(files, REPORTED_EFFECT_LINES);
-                if (!effects.isEmpty()) {
+                long effect = workspace.firstAnnouncedEffect(files);
+                if (effect > 0) {
                     outcome = Outcome.FAILED;
-                    why = "line " + effects.getFirst() + " of $FENCEPOST_EFFECTS names a sink, and none is configured;"
+                    why = "line " + effect + " of $FENCEPOST_EFFECTS names a sink, and none is configured;"
                             + " nothing was sent";
                 }
             } catch (IOException e) {

@@ -216,8 +216,8 @@ class JobLoopTest {
         }
 
         @Override
-        public List<Integer> announcedEffects(RunFiles files, int limit) {
-            return List.of();
+        public long firstAnnouncedEffect(RunFiles files) {
+            return 0;
         }
     }
 }

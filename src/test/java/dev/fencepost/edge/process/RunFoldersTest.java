@@ -50,9 +50,8 @@ class RunFoldersTest {
         Files.write(files.result(), new byte[Completion.MAX_RESULT_BYTES]);
         assertArrayEquals(new byte[Completion.MAX_RESULT_BYTES], folders.result(files));
         Files.write(files.result(), new byte[Completion.MAX_RESULT_BYTES + 1]);
-        assertTrue(assertThrows(IOException.class, () -> folders.result(files))
-                .getMessage()
-                .contains("1048577 bytes"));
+        IOException refused = assertThrows(IOException.class, () -> folders.result(files));
+        assertTrue(String.valueOf(refused.getMessage()).contains("1048577 bytes"));
     }
 
     @Test

@@ -13,7 +13,10 @@ public final class DeadlineWatch implements Runnable {
 
     private static final long LONGEST_WAIT_MILLIS = 250;
 
-    /** A lease under watch: its keeper knows the current term, the alarm stops the run and must not block. */
+    /**
+     * A lease under watch: its keeper knows the current term, the alarm stops the run and must not block. An alarm that fails is called
+     * again at the next look, since the run has to be stopped all the same; telling of the failure is its own affair.
+     */
     private record Watched(Keeper keeper, Runnable alarm) {}
 
     private final Time time;
@@ -46,8 +49,9 @@ public final class DeadlineWatch implements Runnable {
                 for (Watched entry : watched) {
                     long deadline = entry.keeper().term().deadlineBootMillis();
                     if (now >= deadline) {
-                        watched.remove(entry);
-                        entry.alarm().run();
+                        if (hasRung(entry)) {
+                            watched.remove(entry);
+                        }
                     } else {
                         next = Math.min(next, deadline);
                     }
@@ -56,6 +60,15 @@ public final class DeadlineWatch implements Runnable {
             }
         } catch (InterruptedException stopped) {
             Thread.currentThread().interrupt();
+        }
+    }
+
+    private static boolean hasRung(Watched entry) {
+        try {
+            entry.alarm().run();
+            return true;
+        } catch (RuntimeException | Error oneRunsOwn) {
+            return false; // the other leases are watched whatever happens here
         }
     }
 }

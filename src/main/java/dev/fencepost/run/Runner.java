@@ -165,13 +165,7 @@ public final class Runner {
         Keeper keeper = new Keeper(leases, time, lease, job.ttl(), sent, listener(job, slot, stop));
         Spawner.Task renewing = spawner.virtualThread("keeper-" + job.id(), keeper);
         long began = time.bootMillis();
-        try (DeadlineWatch.Handle ignored = watch.watch(keeper, () -> {
-            Duration grace = keeper.term().grace(job.grace(), time.bootMillis());
-            if (stop.request(StopRequest.Reason.LEASE_LOST, "no renewal before the local deadline", grace)) {
-                journal.record(new Event.LeaseLost(
-                        job.id(), slot.key(), lease.fence().value(), "no renewal before the local deadline"));
-            }
-        })) {
+        try (DeadlineWatch.Handle ignored = watch.watch(keeper, () -> stopAtDeadline(job, slot, lease, keeper, stop))) {
             Verdict verdict = carryOut(job, slot, granted, stop, started);
             Refusal refused = store(job, slot, lease, keeper, verdict, stop);
             Outcome outcome = refused == null ? verdict.completion().outcome() : Outcome.LEASE_LOST;
@@ -189,6 +183,31 @@ public final class Runner {
         } finally {
             keeper.close();
             renewing.interrupt();
+        }
+    }
+
+    private void stopAtDeadline(Job job, Slot slot, Lease lease, Keeper keeper, StopRequest stop) {
+        String why = "no renewal before the local deadline";
+        Duration grace = keeper.term().grace(job.grace(), time.bootMillis());
+        boolean first = stop.reason() != StopRequest.Reason.LEASE_LOST;
+        try {
+            stop.request(StopRequest.Reason.LEASE_LOST, why, grace);
+        } catch (RuntimeException | Error e) { // the watch will call again
+            if (first) {
+                journal.record(new Event.Problem(
+                        "deadline",
+                        job.id(),
+                        slot.key(),
+                        lease.fence().value(),
+                        "the run could not be stopped yet",
+                        e));
+            }
+            throw e;
+        } finally {
+            if (first && stop.reason() == StopRequest.Reason.LEASE_LOST) {
+                journal.record(
+                        new Event.LeaseLost(job.id(), slot.key(), lease.fence().value(), why));
+            }
         }
     }
 

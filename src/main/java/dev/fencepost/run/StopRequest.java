@@ -42,14 +42,16 @@ public final class StopRequest {
         if (ended) {
             return false; // the store alone decides now, by the completion that is under way
         }
+        if (reason == null || graceAllowed.compareTo(grace) < 0) {
+            grace = graceAllowed; // what was once cut short is not made longer
+        }
         boolean first = reason == null || (why == Reason.LEASE_LOST && reason != Reason.LEASE_LOST);
         if (first) {
             reason = why;
             text = words;
         }
-        grace = graceAllowed;
         if (child != null) {
-            child.stop(graceAllowed);
+            child.stop(grace);
         }
         return first;
     }

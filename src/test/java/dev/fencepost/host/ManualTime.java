@@ -2,6 +2,8 @@ package dev.fencepost.host;
 
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
 
 /** Clocks that stand still until a test moves them. A sleeper sleeps until the boot clock has been moved far enough. */
 public final class ManualTime implements Time {
@@ -9,7 +11,7 @@ public final class ManualTime implements Time {
     private Instant wall;
     private long bootMillis = 1_000_000;
     private String bootId = "boot-1";
-    private int sleepers;
+    private final List<Long> wakeUps = new ArrayList<>();
 
     public ManualTime(Instant wall) {
         this.wall = wall;
@@ -33,15 +35,19 @@ public final class ManualTime implements Time {
         bootMillis = newBootMillis;
     }
 
-    /** Waits until so many threads sleep by this clock. */
+    /** Waits until so many threads sleep by this clock; one whose time has come, though it has not woken yet, is not among them. */
     public synchronized void awaitSleepers(int count) throws InterruptedException {
         long giveUp = System.nanoTime() + Duration.ofSeconds(10).toNanos();
-        while (sleepers != count) {
+        while (sleepers() != count) {
             if (System.nanoTime() > giveUp) {
-                throw new AssertionError(sleepers + " threads sleep, expected " + count);
+                throw new AssertionError(sleepers() + " threads sleep, expected " + count);
             }
             wait(100);
         }
+    }
+
+    private long sleepers() {
+        return wakeUps.stream().filter(at -> at > bootMillis).count();
     }
 
     @Override
@@ -64,18 +70,18 @@ public final class ManualTime implements Time {
         if (Thread.interrupted()) {
             throw new InterruptedException();
         }
-        long until = bootMillis + duration.toMillis();
+        Long until = bootMillis + duration.toMillis();
         if (bootMillis >= until) {
             return;
         }
-        sleepers++;
+        wakeUps.add(until);
         notifyAll();
         try {
             while (bootMillis < until) {
                 wait();
             }
         } finally {
-            sleepers--;
+            wakeUps.remove(until);
             notifyAll();
         }
     }

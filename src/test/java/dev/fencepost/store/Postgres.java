@@ -15,7 +15,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** One real PostgreSQL for all tests of this JVM, started when it is first asked for; each test class makes its own database in it. */
-final class Postgres {
+public final class Postgres {
 
     private static final AtomicInteger DATABASES = new AtomicInteger();
 
@@ -37,7 +37,7 @@ final class Postgres {
         }
     }
 
-    static Database newDatabase() {
+    public static Database newDatabase() {
         String name = "contract_" + DATABASES.incrementAndGet();
         String admin = Server.RUNNING.getJdbcUrl("postgres", "postgres");
         Database database = new Database(name, Server.RUNNING.getJdbcUrl("postgres", name), Server.RUNNING.getPort());
@@ -51,7 +51,7 @@ final class Postgres {
     }
 
     /** An empty database. */
-    record Database(String name, String url, int port) {
+    public record Database(String name, String url, int port) {
 
         JdbcStore store(Journal journal) {
             return store(port, journal);
@@ -67,11 +67,11 @@ final class Postgres {
                     journal);
         }
 
-        Connection connect() throws SQLException {
+        public Connection connect() throws SQLException {
             return DriverManager.getConnection(url);
         }
 
-        void sql(String... statements) {
+        public void sql(String... statements) {
             try (Connection connection = connect();
                     Statement statement = connection.createStatement()) {
                 for (String each : statements) {

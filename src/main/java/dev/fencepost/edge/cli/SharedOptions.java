@@ -7,6 +7,7 @@ import dev.fencepost.edge.config.JobsFileReader;
 import dev.fencepost.edge.config.Places;
 import dev.fencepost.edge.config.Reading;
 import dev.fencepost.edge.config.StoreUrl;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.function.Function;
@@ -73,6 +74,16 @@ public final class SharedOptions {
 
     /** The store of {@code --store}, else of the jobs file, else the SQLite file in the state directory. */
     public StoreUrl store(@Nullable JobsFile file) {
+        StoreUrl url = chosenStore(file);
+        if (url.file() != null && Files.isDirectory(url.file())) {
+            throw new CommandFailure(
+                    ExitCode.BAD_CONFIGURATION,
+                    "store " + url + " is a directory\n    name a file in it, such as " + url + "/fencepost.db");
+        }
+        return url;
+    }
+
+    private StoreUrl chosenStore(@Nullable JobsFile file) {
         String option = store;
         if (option != null) {
             return orUsage("--store", option, text -> StoreUrl.parse(text, surroundings.workingDir()));

@@ -57,9 +57,9 @@ final class Migrations {
         }
     }
 
-    /** What is at the bottom of a failure, in one line: Flyway wraps it in a page of text. */
-    static String reason(Throwable e) {
-        Throwable root = e;
+    /** The first line of what is at the bottom of a failed migration: Flyway's own message is a page. */
+    static String reason(Throwable failure) {
+        Throwable root = failure;
         while (root.getCause() != null && root.getCause() != root) {
             root = root.getCause();
         }

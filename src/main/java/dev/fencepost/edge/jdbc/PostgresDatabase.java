@@ -110,9 +110,8 @@ final class PostgresDatabase implements Database {
                 if (session.isRollbackOnly()) {
                     connection.rollback();
                 } else {
-                    committing = true;
+                    committing = true; // and it stays so: what fails after it fails with the transaction stored
                     connection.commit();
-                    committing = false;
                 }
                 connection.setAutoCommit(true);
                 return result;
@@ -142,7 +141,10 @@ final class PostgresDatabase implements Database {
      */
     private static Kind kind(SQLException e, boolean committing) {
         String state = e.getSQLState() == null ? "08" : e.getSQLState();
-        boolean connectionLost = state.startsWith("08") || state.startsWith("57P");
+        // 25P03 and 25P04: the server ended the session, since the transaction stood still or took too long; it is
+        // rolled back.
+        boolean connectionLost =
+                state.startsWith("08") || state.startsWith("57P") || state.equals("25P03") || state.equals("25P04");
         if (connectionLost) {
             return committing ? Kind.AMBIGUOUS : Kind.UNAVAILABLE;
         }
@@ -151,7 +153,8 @@ final class PostgresDatabase implements Database {
                 || state.startsWith("57") // cancelled by a time limit
                 || state.startsWith("58") // input/output error of the server
                 || state.equals("55P03") // lock not available
-                || state.equals("25006"); // read-only: a standby, for now
+                || state.equals("25006") // read-only: a standby, for now
+                || state.equals("55000"); // the same, where only a function tells
         return passing ? Kind.UNAVAILABLE : Kind.BROKEN;
     }
 

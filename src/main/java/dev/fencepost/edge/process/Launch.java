@@ -268,7 +268,8 @@ final class Launch {
             Map.entry("error=24,", "resource limit: too many open files (EMFILE)"),
             Map.entry("error: 24", "resource limit: too many open files (EMFILE)"),
             Map.entry("Too many open files", "resource limit: too many open files (EMFILE)"),
-            Map.entry("error=7,", "its arguments and environment are too long (E2BIG)"));
+            Map.entry("error=7,", "its arguments and environment are too long (E2BIG)"),
+            Map.entry("error: 7", "its arguments and environment are too long (E2BIG)"));
 
     private static StartFailure failure(String message) {
         return new StartFailure(message, null);

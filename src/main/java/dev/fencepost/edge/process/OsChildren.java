@@ -13,6 +13,7 @@ import dev.fencepost.run.ChildProcess;
 import dev.fencepost.run.Children;
 import java.io.File;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.ProcessBuilder.Redirect;
 import java.nio.file.Path;
 import java.util.Map;
@@ -58,7 +59,12 @@ public final class OsChildren implements Children {
 
     /** The incarnation that this process is, on this node. */
     public static Incarnation thisIncarnation(String nodeId, Time time, Entropy entropy) {
-        Entry process = ProcessTable.self();
+        Entry process;
+        try {
+            process = ProcessTable.self();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
         return new Incarnation(
                 nodeId,
                 time.bootId(),
@@ -168,16 +174,16 @@ public final class OsChildren implements Children {
         if (other.pidNamespace() == 0 || other.pidNamespace() != self.pidNamespace()) {
             return false;
         }
-        Entry process = ProcessTable.of(other.pid());
-        if (process == null) {
-            // Where /proc hides the processes of others (hidepid), the first one is hidden too.
-            return ProcessTable.of(1) != null && !isThereAfterAll(other.pid());
+        try {
+            Entry process = ProcessTable.of(other.pid());
+            if (process == null) {
+                // Where /proc hides the processes of others (hidepid), the first one is hidden too.
+                return ProcessTable.of(1) != null;
+            }
+            return !process.isAlive() || process.startTicks() != other.startTicks();
+        } catch (IOException inDoubt) {
+            return false;
         }
-        return !process.isAlive() || process.startTicks() != other.startTicks();
-    }
-
-    private static boolean isThereAfterAll(long pid) {
-        return ProcessHandle.of(pid).isPresent();
     }
 
     @Override

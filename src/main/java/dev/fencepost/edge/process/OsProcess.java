@@ -81,7 +81,7 @@ final class OsProcess implements ChildProcess {
         this.process = process;
         this.runId = runId;
         this.namespace = guard.isNamespace();
-        this.tree = ProcessTree.below(process.toHandle(), runId, namespace, time);
+        this.tree = ProcessTree.below(process, runId, namespace, time);
         this.log = log;
         this.report = report;
         this.time = time;
@@ -270,8 +270,12 @@ final class OsProcess implements ChildProcess {
     }
 
     private static boolean isThere(Entry entry) {
-        Entry now = ProcessTable.of(entry.pid());
-        return now != null && now.startTicks() == entry.startTicks() && now.isAlive();
+        try {
+            Entry now = ProcessTable.of(entry.pid());
+            return now != null && now.startTicks() == entry.startTicks() && now.isAlive();
+        } catch (IOException noTable) {
+            return true;
+        }
     }
 
     private boolean isGone() {

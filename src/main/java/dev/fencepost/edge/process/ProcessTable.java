@@ -19,7 +19,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The processes of this host (of this pid namespace and those below it), as {@code /proc} shows them now. Holds no state.
  *
- * <p>Whatever cannot be read of a process, since it has just ended or belongs to someone else, counts as not there.
+ * <p>A process that cannot be read, since it has just ended or is hidden, counts as not there; but that the runner may open no more
+ * files is an error and never taken for the end of a process.
  */
 final class ProcessTable {
 
@@ -59,16 +60,20 @@ final class ProcessTable {
         return entries;
     }
 
-    /** The process of this pid, or null. */
-    static @Nullable Entry of(long pid) {
+    /**
+     * The process of this pid, or null.
+     *
+     * @throws IOException if nobody can tell, since the runner may open no more files
+     */
+    static @Nullable Entry of(long pid) throws IOException {
         return parsed(PROC.resolve(Long.toString(pid)).resolve("stat"));
     }
 
     /** The runner itself. */
-    static Entry self() {
+    static Entry self() throws IOException {
         Entry self = parsed(PROC.resolve("self/stat"));
         if (self == null) {
-            throw new IllegalStateException("/proc/self/stat cannot be read: Fencepost needs a mounted /proc");
+            throw new IOException("/proc/self/stat cannot be read: Fencepost needs a mounted /proc");
         }
         return self;
     }
@@ -141,7 +146,7 @@ final class ProcessTable {
     }
 
     /** {@code 42 (any (name)) S 1 42 42 …}: the name may hold blanks and brackets, so the fields are counted from the last one. */
-    private static @Nullable Entry parsed(Path stat) {
+    private static @Nullable Entry parsed(Path stat) throws IOException {
         try {
             String text = new String(Files.readAllBytes(stat), StandardCharsets.ISO_8859_1);
             String[] fields = text.substring(text.lastIndexOf(')') + 2).split(" ", 21);
@@ -152,7 +157,12 @@ final class ProcessTable {
                     Long.parseLong(fields[2]),
                     Long.parseLong(fields[3]),
                     Long.parseLong(fields[19]));
-        } catch (IOException | IndexOutOfBoundsException | NumberFormatException ended) {
+        } catch (IOException e) {
+            if (String.valueOf(e.getMessage()).contains("Too many open files")) {
+                throw e;
+            }
+            return null;
+        } catch (IndexOutOfBoundsException | NumberFormatException ended) {
             return null;
         }
     }

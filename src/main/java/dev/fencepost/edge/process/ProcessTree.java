@@ -31,19 +31,23 @@ final class ProcessTree {
 
     private static final Duration KILL_LIMIT = Duration.ofSeconds(5);
     private static final Duration BETWEEN_ROUNDS = Duration.ofMillis(5);
+    private static final long NONE = -1;
     private static final int ROUNDS_BY_PID = 3;
     private static final int ROUNDS_FOR_GUARD = 20;
 
     private final RunId runId;
-    private final @Nullable ProcessHandle handle;
-    private final @Nullable Entry root;
+    private final @Nullable Process process;
+    private final long root;
+    private final long rootStartTicks;
     private final boolean namespace;
     private final Time time;
 
-    private ProcessTree(RunId runId, @Nullable ProcessHandle handle, boolean namespace, Time time) {
+    private ProcessTree(RunId runId, @Nullable Process process, boolean namespace, Time time) {
         this.runId = runId;
-        this.handle = handle;
-        this.root = handle == null ? null : ProcessTable.of(handle.pid());
+        this.process = process;
+        Entry entry = process == null ? null : entryOf(process);
+        this.root = process == null ? NONE : process.pid();
+        this.rootStartTicks = entry == null ? 0 : entry.startTicks();
         this.namespace = namespace;
         this.time = time;
     }
@@ -53,8 +57,16 @@ final class ProcessTree {
      *
      * @param namespace whether the root and its child belong to the guard and only stand for the run
      */
-    static ProcessTree below(ProcessHandle root, RunId runId, boolean namespace, Time time) {
+    static ProcessTree below(Process root, RunId runId, boolean namespace, Time time) {
         return new ProcessTree(runId, root, namespace, time);
+    }
+
+    private static @Nullable Entry entryOf(Process process) {
+        try {
+            return ProcessTable.of(process.pid());
+        } catch (IOException noTable) {
+            return null;
+        }
     }
 
     /** What an earlier runner left of a run: by the tag, and what descends from it. Never this runner or what it descends from. */
@@ -66,43 +78,42 @@ final class ProcessTree {
     List<Entry> members() throws IOException {
         Map<Long, Entry> all = ProcessTable.all();
         Set<Long> spared = spared(all);
+        all.values().removeIf(entry -> spared.contains(entry.pid()) || entry.startTicks() < rootStartTicks);
         Set<Long> pids = new HashSet<>();
-        Set<Long> sessions = new HashSet<>();
         for (Entry entry : all.values()) {
-            if (root != null && entry.startTicks() < root.startTicks()) {
-                spared.add(entry.pid());
-            }
-            if (spared.contains(entry.pid())) {
-                continue;
-            }
-            boolean isRoot = root != null && entry.pid() == root.pid() && entry.startTicks() == root.startTicks();
-            if (isRoot || (entry.isAlive() && ProcessTable.hasTag(entry.pid(), runId))) {
+            if (isRoot(entry) || (entry.isAlive() && ProcessTable.hasTag(entry.pid(), runId))) {
                 pids.add(entry.pid());
             }
         }
-        if (root != null && isOurSession(root.pid(), all)) {
-            sessions.add(root.pid());
-        }
+        long session = isOurs(all.get(root)) ? root : NONE;
         boolean grown = true;
         while (grown) {
             grown = false;
             for (Entry entry : all.values()) {
-                boolean belongs = pids.contains(entry.parent()) || sessions.contains(entry.session());
-                if (belongs && !spared.contains(entry.pid())) {
+                if (entry.session() == session || pids.contains(entry.parent())) {
                     grown |= pids.add(entry.pid());
                 }
             }
         }
-        return pids.stream().map(all::get).filter(Entry::isAlive).toList();
+        return pids.stream()
+                .map(all::get)
+                .filter(entry -> entry != null && entry.isAlive())
+                .toList();
     }
 
-    /** A session's number stays reserved while the session lives; a process of that pid which is not the root is a stranger. */
-    private boolean isOurSession(long pid, Map<Long, Entry> all) {
-        Entry leader = all.get(pid);
-        return leader == null || (root != null && leader.startTicks() == root.startTicks());
+    /**
+     * Whether the numbers of the root's session and group still mean ours. They stay reserved while anybody is in them; a process of that
+     * pid which is not the root is a stranger.
+     */
+    private boolean isOurs(@Nullable Entry leader) {
+        return root != NONE && (leader == null || isRoot(leader));
     }
 
-    private static Set<Long> spared(Map<Long, Entry> all) {
+    private boolean isRoot(Entry entry) {
+        return entry.pid() == root && entry.startTicks() == rootStartTicks;
+    }
+
+    private static Set<Long> spared(Map<Long, Entry> all) throws IOException {
         Set<Long> spared = new HashSet<>(Set.of(0L, 1L));
         Entry ancestor = all.get(ProcessTable.self().pid());
         while (ancestor != null && spared.add(ancestor.pid())) {
@@ -137,6 +148,7 @@ final class ProcessTree {
     Killed kill() throws InterruptedException {
         Set<Long> hit = new TreeSet<>();
         List<Entry> left = List.of();
+        boolean groupDone = namespace || root == NONE;
         long end = time.bootMillis() + KILL_LIMIT.toMillis();
         for (int round = 0; round == 0 || time.bootMillis() < end; round++) {
             try {
@@ -146,8 +158,15 @@ final class ProcessTree {
                 time.sleep(BETWEEN_ROUNDS);
                 continue;
             }
-            if (left.isEmpty()) {
+            if (left.isEmpty() && process != null && process.isAlive()) {
+                killRootBlindly();
+            } else if (left.isEmpty() && groupDone) {
                 break;
+            } else if (left.isEmpty()) {
+                // A chain of processes that each live for an instant may never be seen in the table.
+                groupDone = true;
+                killGroups(left);
+                continue;
             }
             boolean grows = false;
             for (Entry member : left) {
@@ -179,25 +198,18 @@ final class ProcessTree {
     /** The command's main process, or null: under the namespace guard the init's first child that has a session of its own. */
     @Nullable
     Entry main() throws IOException {
-        if (!namespace) {
-            return root;
-        }
         List<Entry> members = members();
         Set<Long> guards = new HashSet<>();
         members.stream().filter(member -> !isOfCommand(member)).forEach(member -> guards.add(member.pid()));
         return members.stream()
-                .filter(member -> isOfCommand(member) && guards.contains(member.parent()))
+                .filter(member -> namespace ? isOfCommand(member) && guards.contains(member.parent()) : isRoot(member))
                 .min(Comparator.comparingLong(Entry::startTicks).thenComparingLong(Entry::pid))
                 .orElse(null);
     }
 
     /** Whether this is a process of the command, and not one of the guard's own: those stay in the session of the root. */
     private boolean isOfCommand(Entry member) {
-        return !namespace || root == null || member.session() != root.pid();
-    }
-
-    private boolean isRoot(Entry member) {
-        return root != null && member.pid() == root.pid();
+        return !namespace || member.session() != root;
     }
 
     /**
@@ -206,8 +218,12 @@ final class ProcessTree {
      * @return whether it was sent
      */
     static boolean signal(Entry member, boolean kill) {
-        Entry now = ProcessTable.of(member.pid());
-        if (now == null || now.startTicks() != member.startTicks() || !now.isAlive()) {
+        try {
+            Entry now = ProcessTable.of(member.pid());
+            if (now == null || now.startTicks() != member.startTicks() || !now.isAlive()) {
+                return false;
+            }
+        } catch (IOException noTable) {
             return false;
         }
         return ProcessHandle.of(member.pid())
@@ -216,32 +232,35 @@ final class ProcessTree {
     }
 
     private void killRootBlindly() {
-        if (handle != null) {
-            handle.destroyForcibly();
+        if (process != null) {
+            process.destroyForcibly();
         }
     }
 
-    /** Groups are killed by the kernel in one step, so that no member can fork in between. */
-    private static void killGroups(Collection<Entry> members) throws InterruptedException {
+    /**
+     * Kills the group of the root and those of the given processes. A group is killed by the kernel in one step, so that no member can
+     * fork in between.
+     */
+    private void killGroups(Collection<Entry> members) throws InterruptedException {
         String shell = Guard.program("sh");
         if (shell == null) {
             return;
         }
-        List<String> command = new ArrayList<>(List.of(shell, "-c", "kill -s KILL -- \"$@\"", shell));
-        long own = ProcessTable.self().group();
-        Set<Long> groups = new TreeSet<>();
-        for (Entry member : members) {
-            if (member.group() > 1 && member.group() != own) {
-                groups.add(member.group());
-            }
-        }
-        groups.forEach(group -> command.add("-" + group));
         try {
-            Process process = new ProcessBuilder(command)
+            long own = ProcessTable.self().group();
+            Set<Long> groups = new TreeSet<>();
+            if (isOurs(ProcessTable.of(root))) {
+                groups.add(root);
+            }
+            members.forEach(member -> groups.add(member.group()));
+            groups.removeIf(group -> group <= 1 || group == own);
+            List<String> command = new ArrayList<>(List.of(shell, "-c", "kill -s KILL -- \"$@\"", shell));
+            groups.forEach(group -> command.add("-" + group));
+            Process killing = new ProcessBuilder(command)
                     .redirectOutput(ProcessBuilder.Redirect.DISCARD)
                     .redirectError(ProcessBuilder.Redirect.DISCARD)
                     .start();
-            process.waitFor(1, TimeUnit.SECONDS);
+            killing.waitFor(1, TimeUnit.SECONDS);
         } catch (IOException noProcessLeft) {
             // the next round tries each pid again
         }

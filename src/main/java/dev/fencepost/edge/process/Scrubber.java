@@ -11,7 +11,7 @@ import java.util.List;
 /**
  * Turns the raw bytes of one output stream into text that can be stored anywhere: valid UTF-8 without NUL, and without secrets.
  *
- * <p>A byte that is no part of valid UTF-8 becomes U+FFFD, as in Java's own decoder one for each sequence that breaks off; NUL becomes
+ * <p>A byte that is no part of valid UTF-8 becomes U+FFFD, one for each sequence that breaks off (Unicode standard, section 3.9); NUL becomes
  * the visible sign U+2400. Everything else stays, terminal escapes and carriage returns included: who shows the text must escape it.
  *
  * <p>Secrets: each value, and of a value of several lines each line, is masked by {@value #MASK} if it has at least

@@ -433,6 +433,6 @@ class OsProcessTest {
         assertTrue(
                 Bench.eventually(() -> Thread.getAllStackTraces().keySet().stream()
                         .noneMatch(thread -> thread.getName().contains(" of run "))),
-                () -> Thread.getAllStackTraces().keySet().toString());
+                "threads of a run are left");
     }
 }

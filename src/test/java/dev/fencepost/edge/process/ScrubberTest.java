@@ -39,15 +39,27 @@ class ScrubberTest {
             bytes("\u0000"),
             bytes("ab"),
             bytes("\n"),
-            bytes("\u00ed\u00a0")
+            bytes("\u00f1\u0080")
         };
         ByteArrayOutputStream raw = new ByteArrayOutputStream();
         for (int i = 0; i < 3000; i++) {
             raw.writeBytes(parts[random.nextInt(parts.length)]);
         }
         String asJavaDecodesIt = raw.toString(StandardCharsets.UTF_8).replace('\0', '\u2400');
-        assertEquals(asJavaDecodesIt, scrubbed(List.of(), raw.toByteArray(), block));
-        assertEquals(asJavaDecodesIt, scrubbed(List.of("never there"), raw.toByteArray(), block));
+        String[] ours = {
+            scrubbed(List.of(), raw.toByteArray(), block), scrubbed(List.of("never there"), raw.toByteArray(), block)
+        };
+        for (String text : ours) {
+            int same = 0;
+            while (same < Math.min(text.length(), asJavaDecodesIt.length())
+                    && text.charAt(same) == asJavaDecodesIt.charAt(same)) {
+                same++;
+            }
+            assertEquals(
+                    asJavaDecodesIt.substring(same, Math.min(same + 20, asJavaDecodesIt.length())),
+                    text.substring(same, Math.min(same + 20, text.length())),
+                    "from character " + same);
+        }
     }
 
     @ParameterizedTest

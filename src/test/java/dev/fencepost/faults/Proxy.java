@@ -1,0 +1,287 @@
+package dev.fencepost.faults;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+
+/**
+ * Stands between a service and PostgreSQL, and does what a network does on a bad day. It reads so much of the protocol that it can tell
+ * which transaction is about to be committed.
+ */
+final class Proxy implements AutoCloseable {
+
+    /** What happens to connections, those that are there and new ones. */
+    enum Mode {
+        PASS,
+        /** Reset at once. */
+        CUT,
+        /** Accepted, and never answered again: not even when the network is well again. */
+        BLACK_HOLE
+    }
+
+    /** Where the wire breaks at the COMMIT that the test has chosen. */
+    enum Break {
+        BEFORE_COMMIT_ARRIVES,
+        BEFORE_ITS_ANSWER
+    }
+
+    private static final int SSL_REQUEST = 80877103;
+    private static final int GSS_REQUEST = 80877104;
+
+    private record Ambush(String statement, Break where) {}
+
+    private final ServerSocket listener;
+    private final int target;
+    private final Set<Link> links = ConcurrentHashMap.newKeySet();
+    private final AtomicReference<Ambush> ambush = new AtomicReference<>();
+    private volatile Mode mode = Mode.PASS;
+    private final AtomicInteger sprung = new AtomicInteger();
+    private final AtomicInteger opened = new AtomicInteger();
+
+    Proxy(int target) {
+        this.target = target;
+        try {
+            listener = new ServerSocket();
+            listener.setReuseAddress(true);
+            listener.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+        } catch (IOException e) {
+            throw new IllegalStateException(e);
+        }
+        Thread.ofVirtual().start(this::acceptAll);
+    }
+
+    int port() {
+        return listener.getLocalPort();
+    }
+
+    void mode(Mode wanted) {
+        mode = wanted;
+        if (wanted == Mode.CUT) {
+            links.forEach(Link::reset);
+        } else if (wanted == Mode.BLACK_HOLE) {
+            links.forEach(link -> link.deaf = true);
+        }
+    }
+
+    /** The next transaction that sends a statement with this text in it loses its connection at COMMIT. Once. */
+    void breakCommitOf(String statement, Break where) {
+        ambush.set(new Ambush(statement, where));
+    }
+
+    /** How many times that has happened. */
+    int sprung() {
+        return sprung.get();
+    }
+
+    /** How many connections were asked for so far. */
+    int opened() {
+        return opened.get();
+    }
+
+    private void acceptAll() {
+        while (!listener.isClosed()) {
+            try {
+                Socket client = listener.accept();
+                opened.incrementAndGet();
+                client.setTcpNoDelay(true);
+                if (mode == Mode.CUT) {
+                    client.setSoLinger(true, 0);
+                    client.close();
+                    continue;
+                }
+                Link link = new Link(client, mode == Mode.BLACK_HOLE);
+                links.add(link);
+                link.start();
+            } catch (IOException closedOrRefused) {
+                // the loop's condition tells which
+            }
+        }
+    }
+
+    /** One connection. */
+    private final class Link {
+        private final Socket client;
+        private Socket server;
+        private final Map<String, String> prepared = new HashMap<>();
+        private final List<String> transaction = new ArrayList<>();
+        private final ByteArrayOutputStream unread = new ByteArrayOutputStream();
+        private boolean typed;
+        private volatile boolean deaf;
+        private volatile boolean noMoreAnswers;
+
+        Link(Socket client, boolean deaf) {
+            this.client = client;
+            this.deaf = deaf;
+        }
+
+        void start() {
+            Thread.ofVirtual().start(() -> {
+                try (client;
+                        Socket toServer = new Socket(InetAddress.getLoopbackAddress(), target)) {
+                    server = toServer;
+                    toServer.setTcpNoDelay(true);
+                    Thread back = Thread.ofVirtual().start(this::answers);
+                    questions();
+                    toServer.shutdownOutput();
+                    back.join();
+                } catch (IOException gone) {
+                    reset();
+                } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                } finally {
+                    links.remove(this);
+                }
+            });
+        }
+
+        private void questions() throws IOException {
+            byte[] buffer = new byte[65_536];
+            InputStream from = client.getInputStream();
+            for (int n = from.read(buffer); n >= 0; n = from.read(buffer)) {
+                if (deaf) {
+                    continue;
+                }
+                if (look(buffer, n)) {
+                    reset();
+                    return;
+                }
+                server.getOutputStream().write(buffer, 0, n);
+            }
+        }
+
+        private void answers() {
+            byte[] buffer = new byte[65_536];
+            try {
+                InputStream from = server.getInputStream();
+                for (int n = from.read(buffer); n >= 0; n = from.read(buffer)) {
+                    if (noMoreAnswers) {
+                        sprung.incrementAndGet();
+                        reset();
+                        return;
+                    }
+                    if (!deaf) {
+                        client.getOutputStream().write(buffer, 0, n);
+                    }
+                }
+                if (!deaf) {
+                    client.close();
+                }
+            } catch (IOException gone) {
+                reset();
+            }
+        }
+
+        void reset() {
+            try {
+                client.setSoLinger(true, 0);
+                client.close();
+                if (server != null) {
+                    server.close();
+                }
+            } catch (IOException alreadyClosed) {
+                // that is what was wanted
+            }
+        }
+
+        /** Reads the messages that are complete. Returns whether the connection has to break before these bytes are passed on. */
+        private boolean look(byte[] bytes, int n) {
+            unread.write(bytes, 0, n);
+            ByteBuffer in = ByteBuffer.wrap(unread.toByteArray());
+            boolean breakNow = false;
+            while (in.remaining() >= (typed ? 5 : 8)) {
+                int lengthAt = in.position() + (typed ? 1 : 0);
+                int end = lengthAt + in.getInt(lengthAt);
+                if (end > in.limit()) {
+                    break;
+                }
+                if (typed) {
+                    byte[] body = new byte[end - lengthAt - 4];
+                    in.get(lengthAt + 4, body);
+                    breakNow |= message((char) in.get(in.position()), body);
+                } else {
+                    int code = in.getInt(lengthAt + 4);
+                    typed = code != SSL_REQUEST && code != GSS_REQUEST;
+                }
+                in.position(end);
+            }
+            byte[] rest = new byte[in.remaining()];
+            in.get(rest);
+            unread.reset();
+            unread.writeBytes(rest);
+            return breakNow;
+        }
+
+        private boolean message(char type, byte[] body) {
+            switch (type) {
+                case 'Q' -> {
+                    return statement(text(body, 0));
+                }
+                case 'P' -> {
+                    String name = text(body, 0);
+                    prepared.put(name, text(body, name.length() + 1));
+                }
+                case 'B' -> {
+                    String portal = text(body, 0);
+                    return statement(prepared.getOrDefault(text(body, portal.length() + 1), ""));
+                }
+                default -> {}
+            }
+            return false;
+        }
+
+        private static String text(byte[] body, int from) {
+            int end = from;
+            while (end < body.length && body[end] != 0) {
+                end++;
+            }
+            return new String(body, from, end - from, StandardCharsets.ISO_8859_1);
+        }
+
+        private boolean statement(String text) {
+            if (!text.equals("COMMIT")) {
+                if (text.equals("BEGIN")) {
+                    transaction.clear();
+                }
+                transaction.add(text);
+                return false;
+            }
+            Ambush wanted = ambush.get();
+            boolean meant = wanted != null
+                    && transaction.stream().anyMatch(each -> each.contains(wanted.statement()))
+                    && ambush.compareAndSet(wanted, null);
+            transaction.clear();
+            if (meant && wanted.where() == Break.BEFORE_ITS_ANSWER) {
+                noMoreAnswers = true;
+                return false;
+            }
+            if (meant) {
+                sprung.incrementAndGet();
+            }
+            return meant;
+        }
+    }
+
+    @Override
+    public void close() {
+        try {
+            listener.close();
+        } catch (IOException e) {
+            throw new IllegalStateException(e);
+        }
+        links.forEach(Link::reset);
+    }
+}

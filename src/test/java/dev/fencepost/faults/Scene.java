@@ -1,0 +1,136 @@
+package dev.fencepost.faults;
+
+import dev.fencepost.store.Postgres;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** What one test works with: a folder, a jobs file, a store, and the services on it. Closing it ends everything that is left. */
+final class Scene implements AutoCloseable {
+
+    private final Path folder;
+    private final Rows rows;
+    private final String store;
+    private final List<ServeProcess> services = new ArrayList<>();
+    private final Map<String, String> environment = new LinkedHashMap<>();
+    private Path config;
+
+    private Scene(Path folder, Rows rows, String store) {
+        this.folder = folder;
+        this.rows = rows;
+        this.store = store;
+    }
+
+    /** On the SQLite file that a service with the state directory {@code a} takes when nobody names a store. */
+    static Scene sqlite(Path folder) {
+        return new Scene(folder, Rows.of(folder.resolve("a/fencepost.db")), null);
+    }
+
+    static Scene sqlite(Path folder, Path file) {
+        return new Scene(folder, Rows.of(file), "sqlite:" + file);
+    }
+
+    static Scene postgres(Path folder, Postgres.Database database) {
+        return postgres(folder, database, database.port());
+    }
+
+    /** The services reach the server through another port; the test looks at it directly. */
+    static Scene postgres(Path folder, Postgres.Database database, int throughPort) {
+        return new Scene(
+                folder, Rows.of(database), "postgresql://postgres@127.0.0.1:" + throughPort + "/" + database.name());
+    }
+
+    /** Both kinds of store, for tests that say the same of both. */
+    static Scene of(String kind, Path folder) {
+        return kind.equals("sqlite") ? sqlite(folder) : postgres(folder, Postgres.newDatabase());
+    }
+
+    Rows rows() {
+        return rows;
+    }
+
+    String store() {
+        return store;
+    }
+
+    Path folder() {
+        return folder;
+    }
+
+    /** A variable of the services that are started from now on. */
+    void variable(String name, String value) {
+        environment.put(name, value);
+    }
+
+    /**
+     * An interval of an hour with one slot that is due at the first start, and no other one while the test runs: lines for a job.
+     */
+    static String oneSlot() {
+        Instant slot = Instant.now().truncatedTo(ChronoUnit.SECONDS).minusSeconds(2);
+        return "    every: 1h\n    anchor: " + slot + "\n    start-from: " + slot + "\n";
+    }
+
+    /** Makes an empty file that a child waits for. */
+    void touch(String name) {
+        try {
+            Files.createFile(folder.resolve(name));
+        } catch (IOException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** Writes the jobs file. */
+    void jobs(String yaml) {
+        config = folder.resolve("fencepost.yaml");
+        try {
+            Files.writeString(config, yaml);
+        } catch (IOException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    void config(Path file) {
+        config = file;
+    }
+
+    /** Starts a service with a state directory of this name and a port of its own. Returns at once. */
+    ServeProcess serve(String stateDir) {
+        return serve(stateDir, ServeProcess.freePort());
+    }
+
+    ServeProcess serve(String stateDir, int port) {
+        List<String> more = new ArrayList<>(List.of("--config", config.toString()));
+        if (store != null) {
+            more.addAll(List.of("--store", store));
+        }
+        ServeProcess service =
+                ServeProcess.start(folder, folder.resolve(stateDir), port, environment, more.toArray(String[]::new));
+        services.add(service);
+        return service;
+    }
+
+    /** Runs the program with these words, in the folder of this scene. */
+    ServeProcess command(String... words) {
+        ServeProcess command = ServeProcess.command(folder, 0, environment, List.of(words));
+        services.add(command);
+        return command;
+    }
+
+    @Override
+    public void close() {
+        services.forEach(ServeProcess::close);
+        List<String> runs;
+        try {
+            runs = rows.allRunIds();
+        } catch (IllegalStateException noStore) {
+            return;
+        }
+        Processes.ofRuns(runs).keySet().forEach(pid -> Processes.signal(pid, "KILL"));
+    }
+}

@@ -144,6 +144,7 @@ class ClockIT {
         scene.variable("FAKETIME_TIMESTAMP_FILE", clock.toString());
         scene.variable("FAKETIME_NO_CACHE", "1");
         scene.variable("FAKETIME_DONT_FAKE_MONOTONIC", "1");
+        scene.variable("FAKETIME_FORCE_MONOTONIC_FIX", "0"); // else every timed wait of the JVM returns at once
     }
 
     private static void set(Path clock, String offset) throws IOException {

@@ -133,13 +133,20 @@ public final class Node {
         return prepareFailure;
     }
 
-    /** Jobs whose planning the store did not answer the last time. */
-    public List<String> failingJobs() {
-        return loops.stream()
-                .filter(JobLoop::isStoreFailing)
-                .map(loop -> loop.job().id())
-                .toList();
+    /** Jobs whose last look or claim the store refused, each with the reason. */
+    public List<FailingJob> failingJobs() {
+        List<FailingJob> failing = new ArrayList<>();
+        for (JobLoop loop : loops) {
+            String reason = loop.storeFailure();
+            if (reason != null) {
+                failing.add(new FailingJob(loop.job().id(), reason));
+            }
+        }
+        return failing;
     }
+
+    /** A job that the store does nothing for at the moment. */
+    public record FailingJob(String job, String reason) {}
 
     /** How long ago the last wake-up was; a node that is not woken any more is dead, whatever else says it is well. */
     public Duration sinceLastWake() {

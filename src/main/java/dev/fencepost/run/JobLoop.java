@@ -57,7 +57,7 @@ public final class JobLoop {
     private volatile boolean lookAgain;
     private volatile long lookingSince;
     private volatile long nextLookAt;
-    private volatile boolean storeFailed;
+    private volatile @Nullable String storeFailure;
     private Duration backoff = FIRST_BACKOFF;
     private volatile boolean stopping;
 
@@ -134,15 +134,15 @@ public final class JobLoop {
             Duration rest = planAndRun(planningSince);
             nextLookAt = sent + rest.toMillis();
             backoff = FIRST_BACKOFF;
-            if (storeFailed) {
-                storeFailed = false;
+            if (storeFailure != null) {
+                storeFailure = null;
                 journal.record(new Event.StoreAvailable(true, null));
             }
         } catch (StoreException e) {
-            if (!storeFailed) {
-                storeFailed = true;
+            if (storeFailure == null) {
                 journal.record(new Event.StoreAvailable(false, e.getMessage()));
             }
+            storeFailure = String.valueOf(e.getMessage());
             retryLater();
         } catch (RuntimeException | Error e) {
             journal.record(new Event.Problem("planning", job.id(), null, null, "the job is looked at again later", e));
@@ -242,7 +242,13 @@ public final class JobLoop {
                     attempt.number(),
                     attempt.fence().value()));
         }
-        if (dead && view.isLive()) {
+        if (ours && view.isLive()) {
+            journal.record(new Event.Note(
+                    job.id(),
+                    "token " + lease.fence()
+                            + " was granted without our hearing of it; nothing was started under it, and"
+                            + " its lease is given back"));
+        } else if (dead && view.isLive()) {
             journal.record(new Event.TakenOver(
                     job.id(), lease.fence().value(), lease.owner().text(), killed));
         }
@@ -326,7 +332,7 @@ public final class JobLoop {
             Thread.currentThread().interrupt();
         } catch (StoreException e) {
             journal.record(new Event.StoreAvailable(false, e.getMessage()));
-            storeFailed = true;
+            storeFailure = String.valueOf(e.getMessage());
             pause = FIRST_BACKOFF;
         } catch (RuntimeException | Error e) {
             journal.record(new Event.Problem("run", job.id(), slot.key(), null, "the run broke off", e));
@@ -346,9 +352,9 @@ public final class JobLoop {
         return since == 0 ? null : Duration.ofMillis(time.bootMillis() - since);
     }
 
-    /** Whether the store did not answer the last look or claim. */
-    public boolean isStoreFailing() {
-        return storeFailed;
+    /** Why the store did not do what the last look or claim wanted, or null if it did. */
+    public @Nullable String storeFailure() {
+        return storeFailure;
     }
 
     /** How long the run under way has taken, its claim included, or null if there is none. */

@@ -14,8 +14,6 @@ import java.util.TreeMap;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.EnumSource;
 
 /** L6, DBF-01, DBF-04, DBF-07: PostgreSQL is away, at the start and in the middle. */
 @Tag("faults")
@@ -79,9 +77,13 @@ class DatabaseOutageIT {
         }
     }
 
-    @ParameterizedTest
-    @EnumSource(names = {"CUT", "BLACK_HOLE"})
-    void anOutageInTheMiddleCostsNoResultAndTicksGoOnAfterIt(Proxy.Mode outage) {
+    @Test
+    void anOutageInTheMiddleCostsNoResultAndTicksGoOnAfterIt() {
+        Concurrently.check(this::checkOutageInTheMiddle, Proxy.Mode.CUT, Proxy.Mode.BLACK_HOLE);
+    }
+
+    private void checkOutageInTheMiddle(Proxy.Mode outage) {
+        Path folder = Scene.subfolder(this.folder, outage.name());
         Postgres.Database database = Postgres.newDatabase();
         try (Proxy proxy = new Proxy(database.port());
                 Scene scene = Scene.postgres(folder, database, proxy.port())) {

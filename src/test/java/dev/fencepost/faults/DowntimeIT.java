@@ -4,8 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.fencepost.store.Postgres;
-import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -32,9 +30,9 @@ class DowntimeIT {
     Path folder;
 
     @Test
-    void newestMissedSlotsRunOldestFirstAndTheRestIsOneRow() throws IOException {
-        Path one = Files.createDirectory(folder.resolve("sqlite"));
-        Path two = Files.createDirectory(folder.resolve("postgresql"));
+    void newestMissedSlotsRunOldestFirstAndTheRestIsOneRow() {
+        Path one = Scene.subfolder(folder, "sqlite");
+        Path two = Scene.subfolder(folder, "postgresql");
         try (Scene sqlite = Scene.sqlite(one);
                 Scene postgres = Scene.postgres(two, Postgres.newDatabase())) {
             List<Scene> scenes = List.of(sqlite, postgres);

@@ -4,8 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.fencepost.store.Postgres;
-import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -25,9 +23,9 @@ class OverlapIT {
 
     /** Interval 2 s, child 5 s: a run at every third slot, the two between are skipped, counted, and no error. */
     @Test
-    void slotsDuringARunAreSkippedAndCountedAndNoError() throws IOException {
-        Path one = Files.createDirectory(folder.resolve("sqlite"));
-        Path two = Files.createDirectory(folder.resolve("postgresql"));
+    void slotsDuringARunAreSkippedAndCountedAndNoError() {
+        Path one = Scene.subfolder(folder, "sqlite");
+        Path two = Scene.subfolder(folder, "postgresql");
         try (Scene sqlite = Scene.sqlite(one);
                 Scene postgres = Scene.postgres(two, Postgres.newDatabase())) {
             List<Scene> scenes = List.of(sqlite, postgres);

@@ -93,7 +93,10 @@ class RefusedStartIT {
                     with(scene, serve, "--store", "mysql://db/fencepost"), 2, "mysql", "postgresql://", "sqlite:");
             assertRefused(with(scene, serve, "--store", "sqlite:" + directory), 2, directory.toString(), "directory");
             assertRefused(with(scene, serve, "--store", "fencepost.db"), 2, "kind of store");
-            assertRefused(with(scene, serve, "--store", "sqlite:" + state + "/no/such/\0".strip()), -1);
+            Path plain = Files.writeString(folder.resolve("plain"), "a file");
+            assertRefused(with(scene, serve, "--store", "sqlite:" + plain + "/x.db"), 2, plain.toString(), "directory");
+            scene.jobs("store: sqlite:directory\n" + JOBS);
+            assertRefused(with(scene, serve), 78, "fencepost.yaml:1:8", directory.toString());
         }
     }
 

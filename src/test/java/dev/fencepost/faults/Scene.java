@@ -51,6 +51,15 @@ final class Scene implements AutoCloseable {
         return kind.equals("sqlite") ? sqlite(folder) : postgres(folder, Postgres.newDatabase());
     }
 
+    /** For a test that has more than one scene. */
+    static Path subfolder(Path folder, String name) {
+        try {
+            return Files.createDirectory(folder.resolve(name));
+        } catch (IOException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
     Rows rows() {
         return rows;
     }

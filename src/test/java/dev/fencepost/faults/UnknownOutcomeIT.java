@@ -29,6 +29,7 @@ class UnknownOutcomeIT {
             jobs:
               work:
                 every: 2s
+                catch-up: { max: 100 }
                 lease: { ttl: 81m }
                 command: |
                   echo "$FENCEPOST_SLOT $FENCEPOST_RUN_ID" >>started

@@ -2,6 +2,7 @@ package dev.fencepost.edge.config;
 
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -92,9 +93,28 @@ public record StoreUrl(
             throw new BadValueException("the path of a SQLite store takes no parameters", "write the path alone");
         }
         try {
-            return sqlite(base.resolve(written.startsWith("//") ? written.replaceFirst("^/+", "/") : written));
+            Path file = base.resolve(written.startsWith("//") ? written.replaceFirst("^/+", "/") : written);
+            checkPlace(file.toAbsolutePath().normalize());
+            return sqlite(file);
         } catch (InvalidPathException e) {
             throw new BadValueException(Finding.quote(written) + " is no path", KINDS);
+        }
+    }
+
+    /** The file need not be there, nor its folders: they are made. But nothing else may stand in their place. */
+    private static void checkPlace(Path file) {
+        if (Files.isDirectory(file)) {
+            throw new BadValueException(
+                    Finding.quote(file.toString()) + " is a directory",
+                    "name a file in it: sqlite:" + file.resolve(DEFAULT_NAME));
+        }
+        Path folder = file.getParent();
+        while (folder != null && !Files.exists(folder)) {
+            folder = folder.getParent();
+        }
+        if (folder != null && !Files.isDirectory(folder)) {
+            throw new BadValueException(
+                    Finding.quote(folder.toString()) + " is not a directory", "name a file in a directory");
         }
     }
 

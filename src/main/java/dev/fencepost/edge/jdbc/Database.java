@@ -28,6 +28,13 @@ interface Database extends AutoCloseable {
     /** Reads and writes in one durable transaction, which is committed when the work returns, unless it asked for a rollback. */
     <T> T write(String operation, Urgency urgency, Work<T> work);
 
+    /**
+     * Asks what a write that changes nothing cannot tell: whether there is room for one that does.
+     *
+     * @throws StoreException if there is none
+     */
+    void checkRoom();
+
     /** Applies the migrations that are missing. */
     void migrate();
 

@@ -106,6 +106,7 @@ public final class JdbcStore implements Store {
 
     @Override
     public void check() {
+        database.checkRoom();
         database.write(
                 "check",
                 Urgency.NORMAL,

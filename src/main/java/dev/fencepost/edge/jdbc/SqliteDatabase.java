@@ -43,6 +43,9 @@ final class SqliteDatabase implements Database {
     private static final Duration URGENT_WAIT = Duration.ofMillis(1_500);
     private static final Duration NORMAL_WAIT = Duration.ofSeconds(10);
 
+    /** With less than this the next transactions fail. */
+    private static final long LEAST_FREE_BYTES = 256 << 10;
+
     /** How long a piece of work that has begun is waited for, beyond its turn. */
     private static final Duration LONGEST_WORK = Duration.ofSeconds(5);
 
@@ -267,6 +270,20 @@ final class SqliteDatabase implements Database {
             Migrations.apply(readers, "db/sqlite");
         } catch (IOException | FlywayException e) {
             throw new StoreException(Kind.UNAVAILABLE, "migration of " + describe() + ": " + Migrations.reason(e), e);
+        }
+    }
+
+    @Override
+    public void checkRoom() {
+        long free;
+        try {
+            free = Files.getFileStore(file.toAbsolutePath().getParent()).getUsableSpace();
+        } catch (IOException e) {
+            throw new StoreException(Kind.UNAVAILABLE, describe() + ": " + e, e);
+        }
+        if (free < LEAST_FREE_BYTES) {
+            throw new StoreException(
+                    Kind.UNAVAILABLE, describe() + ": the disk is full, " + free + " bytes are left", null);
         }
     }
 

@@ -86,7 +86,7 @@ final class Health {
                         .withData("reason", "so many calls failed that the circuit breaker is open")
                         .build();
             }
-            List<String> failing = running.node().failingJobs();
+            List<Node.FailingJob> failing = running.node().failingJobs();
             try {
                 running.guarded().check();
             } catch (StoreException e) {
@@ -96,7 +96,11 @@ final class Health {
             }
             if (!failing.isEmpty()) {
                 return answer.down()
-                        .withData("reason", "the store refuses planning of " + String.join(", ", failing))
+                        .withData(
+                                "reason",
+                                "the store refuses planning of " + failing.size() + " jobs, for instance "
+                                        + failing.getFirst().job() + ": "
+                                        + failing.getFirst().reason())
                         .build();
             }
             return answer.up().build();

@@ -56,12 +56,16 @@ public final class JobLoop {
     private volatile boolean lookAgain;
     private volatile long lookingSince;
     private volatile long nextLookAt;
-    private volatile boolean storeFailed;
+    private volatile boolean lookFailed;
+    private volatile boolean claimFailed;
     private Duration backoff = FIRST_BACKOFF;
     private volatile boolean stopping;
+    private volatile boolean registered = true;
 
     private final Object runLock = new Object();
     private @Nullable Run run;
+    private long noRunBefore = Long.MIN_VALUE;
+    private Duration runBackoff = FIRST_BACKOFF;
 
     /** A run from before its claim was sent until its end is stored. */
     private record Run(RunId id, StopRequest stop, long sinceBootMillis, Spawner.Task task) {}
@@ -94,7 +98,7 @@ public final class JobLoop {
         if (nextLookAt > horizonBootMillis || !waiting.compareAndSet(false, true)) {
             return;
         }
-        spawner.virtualThread("look-" + job.id(), () -> {
+        Runnable waitAndLook = () -> {
             try {
                 time.sleep(Duration.ofMillis(nextLookAt - time.bootMillis()));
             } catch (InterruptedException stopped) {
@@ -106,7 +110,16 @@ public final class JobLoop {
             if (time.bootMillis() >= nextLookAt) { // else somebody has looked meanwhile
                 look(planningSince);
             }
-        });
+        };
+        boolean begun = false;
+        try {
+            spawner.virtualThread("look-" + job.id(), waitAndLook);
+            begun = true;
+        } finally {
+            if (!begun) {
+                waiting.set(false); // no thread to be had: the next wake-up tries again
+            }
+        }
     }
 
     private void look(Instant planningSince) {
@@ -133,13 +146,13 @@ public final class JobLoop {
             Duration rest = planAndRun(planningSince);
             nextLookAt = sent + rest.toMillis();
             backoff = FIRST_BACKOFF;
-            if (storeFailed) {
-                storeFailed = false;
-                journal.record(new Event.StoreAvailable(true, null));
-            }
+            boolean wasFailing = isStoreFailing();
+            lookFailed = false;
+            tellIfAnsweringAgain(wasFailing);
         } catch (StoreException e) {
-            if (!storeFailed) {
-                storeFailed = true;
+            boolean wasFailing = isStoreFailing();
+            lookFailed = true;
+            if (!wasFailing) {
                 journal.record(new Event.StoreAvailable(false, e.getMessage()));
             }
             retryLater();
@@ -149,10 +162,20 @@ public final class JobLoop {
         }
     }
 
+    private void tellIfAnsweringAgain(boolean wasFailing) {
+        if (wasFailing && !isStoreFailing()) {
+            journal.record(new Event.StoreAvailable(true, null));
+        }
+    }
+
     private void retryLater() {
         nextLookAt = time.bootMillis() + backoff.toMillis();
+        backoff = longer(backoff);
+    }
+
+    private static Duration longer(Duration backoff) {
         Duration doubled = backoff.multipliedBy(2);
-        backoff = doubled.compareTo(MAX_BACKOFF) > 0 ? MAX_BACKOFF : doubled;
+        return doubled.compareTo(MAX_BACKOFF) > 0 ? MAX_BACKOFF : doubled;
     }
 
     /** Returns how long nothing can come due. */
@@ -160,7 +183,9 @@ public final class JobLoop {
         for (int i = 0; i < MOST_PLANS_IN_A_ROW; i++) {
             Situation situation = ticks.situation(job.id());
             if (situation == null) {
-                throw new IllegalStateException("job " + job.id() + " is not registered in the store");
+                registered = false;
+                throw new StoreException(
+                        StoreException.Kind.BROKEN, "job " + job.id() + " is not registered in the store", null);
             }
             if (cleanUp(situation.lease())) {
                 continue;
@@ -179,10 +204,12 @@ public final class JobLoop {
             }
             LeaseView lease = situation.lease();
             boolean held = lease != null && lease.isLive();
+            Duration rest = rest(situation, held && !plan.due().isEmpty(), lease);
             if (!plan.due().isEmpty() && !held) {
-                startRun(plan.due().getFirst(), planningSince);
+                Duration barred = startRun(plan.due().getFirst(), planningSince);
+                rest = barred == null ? rest : shorter(rest, barred);
             }
-            return rest(situation, held && !plan.due().isEmpty(), lease);
+            return rest;
         }
         return Duration.ofMillis(200);
     }
@@ -241,7 +268,8 @@ public final class JobLoop {
                     attempt.number(),
                     attempt.fence().value()));
         }
-        if (dead && view.isLive()) {
+        // Nothing to end: the run has ended by itself since its lease was read.
+        if (dead && view.isLive() && !abandoned.isEmpty()) {
             journal.record(new Event.TakenOver(
                     job.id(), lease.fence().value(), lease.owner().text(), killed));
         }
@@ -282,10 +310,15 @@ public final class JobLoop {
         }
     }
 
-    private void startRun(Slot slot, Instant planningSince) {
+    /** Returns null, or how long no run may be started, since the last one could not be. */
+    private @Nullable Duration startRun(Slot slot, Instant planningSince) {
         synchronized (runLock) {
             if (run != null || stopping) {
-                return;
+                return null;
+            }
+            long barred = noRunBefore - time.bootMillis();
+            if (noRunBefore != Long.MIN_VALUE && barred > 0) {
+                return Duration.ofMillis(barred);
             }
             RunId id = runner.newRunId();
             StopRequest stop = new StopRequest();
@@ -295,10 +328,12 @@ public final class JobLoop {
                     stop,
                     time.bootMillis(),
                     spawner.virtualThread("run-" + job.id(), () -> carryOut(slot, id, stop, planningSince)));
+            return null;
         }
     }
 
     private void carryOut(Slot slot, RunId id, StopRequest stop, Instant planningSince) {
+        boolean failed = true;
         Duration pause = Duration.ZERO;
         try {
             synchronized (runLock) {
@@ -308,21 +343,32 @@ public final class JobLoop {
             if (result instanceof Runner.Result.NoAnswer none) {
                 throw none.cause();
             }
+            failed = false;
+            boolean wasFailing = isStoreFailing();
+            claimFailed = false;
+            tellIfAnsweringAgain(wasFailing);
             if (result instanceof Runner.Result.Held) {
                 pause = Duration.ofMillis(200);
             }
         } catch (InterruptedException stopped) {
             Thread.currentThread().interrupt();
         } catch (StoreException e) {
-            journal.record(new Event.StoreAvailable(false, e.getMessage()));
-            storeFailed = true;
-            pause = FIRST_BACKOFF;
+            boolean wasFailing = isStoreFailing();
+            claimFailed = true;
+            if (!wasFailing) {
+                journal.record(new Event.StoreAvailable(false, e.getMessage()));
+            }
         } catch (RuntimeException | Error e) {
             journal.record(new Event.Problem("run", job.id(), slot.key(), null, "the run broke off", e));
-            pause = MAX_BACKOFF;
         } finally {
             synchronized (runLock) {
                 run = null;
+                if (failed) { // a claim that fails at once must not be sent again at once, for ever
+                    noRunBefore = time.bootMillis() + runBackoff.toMillis();
+                    runBackoff = longer(runBackoff);
+                } else {
+                    runBackoff = FIRST_BACKOFF;
+                }
             }
             nextLookAt = time.bootMillis() + pause.toMillis();
             look(planningSince);
@@ -335,9 +381,22 @@ public final class JobLoop {
         return since == 0 ? null : Duration.ofMillis(time.bootMillis() - since);
     }
 
+    /** Since when a look at the job has been wanted and none has come, or null. A loop for which this grows is dead. */
+    public @Nullable Duration overdueFor() {
+        long late = time.bootMillis() - nextLookAt;
+        return stopping || looking.get() || nextLookAt == 0 || late <= 0 ? null : Duration.ofMillis(late);
+    }
+
+    /** Whether the store has lost the job's row; asking takes note of it, and the answer is then no until it is missed again. */
+    public boolean takeLostRegistration() {
+        boolean lost = !registered;
+        registered = true;
+        return lost;
+    }
+
     /** Whether the store did not answer the last look or claim. */
     public boolean isStoreFailing() {
-        return storeFailed;
+        return lookFailed || claimFailed;
     }
 
     /** How long the run under way has taken, its claim included, or null if there is none. */

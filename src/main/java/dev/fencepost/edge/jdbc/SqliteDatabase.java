@@ -151,6 +151,9 @@ final class SqliteDatabase implements Database {
                 writeNext();
             } catch (InterruptedException e) {
                 return;
+            } catch (RuntimeException
+                    | Error e) { // a full heap, say: without this thread nothing would be written again
+                failAll(new SQLException(e.toString(), e));
             }
         }
     }
@@ -266,8 +269,20 @@ final class SqliteDatabase implements Database {
                 FileLock lock = channel.lock()) {
             Migrations.apply(readers, "db/sqlite");
         } catch (IOException | FlywayException e) {
-            throw new StoreException(Kind.UNAVAILABLE, "migration of " + describe() + ": " + e.getMessage(), e);
+            throw new StoreException(Kind.UNAVAILABLE, "migration of " + describe() + ": " + reason(e), e);
         }
+    }
+
+    /** The cause at the root, in one line: Flyway's own message is a table of many. */
+    private static String reason(Throwable e) {
+        Throwable root = e;
+        while (root.getCause() != null && root.getCause() != root) {
+            root = root.getCause();
+        }
+        return String.valueOf(root.getMessage())
+                .lines()
+                .findFirst()
+                .orElse(root.getClass().getSimpleName());
     }
 
     @Override

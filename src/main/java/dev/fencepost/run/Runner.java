@@ -115,7 +115,7 @@ public final class Runner {
         long sent = time.bootMillis();
         Start start;
         try {
-            start = claim(job, slot, runId, reopen);
+            start = claim(job, slot, runId, reopen, stop);
         } catch (StoreException noAnswer) {
             return new Result.NoAnswer(noAnswer);
         }
@@ -127,7 +127,7 @@ public final class Runner {
     }
 
     /** Tries of one claim keep one run id; so a try that arrived without our knowing is found, not doubled (semantics 3.13). */
-    private Start claim(Job job, Slot slot, RunId runId, boolean reopen) throws InterruptedException {
+    private Start claim(Job job, Slot slot, RunId runId, boolean reopen, StopRequest stop) throws InterruptedException {
         long giveUp = time.bootMillis()
                 + Math.min(CLAIM_PATIENCE.toMillis(), job.ttl().toMillis() / 4);
         Duration backoff = FIRST_BACKOFF;
@@ -135,7 +135,9 @@ public final class Runner {
             try {
                 return ticks.start(job, slot, owner, runId, reopen);
             } catch (StoreException e) {
-                if (e.kind() == StoreException.Kind.BROKEN || time.bootMillis() + backoff.toMillis() >= giveUp) {
+                if (e.kind() == StoreException.Kind.BROKEN
+                        || stop.reason() != null
+                        || time.bootMillis() + backoff.toMillis() >= giveUp) {
                     throw e;
                 }
                 time.sleep(backoff);
@@ -163,7 +165,7 @@ public final class Runner {
         Spawner.Task renewing = spawner.virtualThread("keeper-" + job.id(), keeper);
         long began = time.bootMillis();
         try (DeadlineWatch.Handle ignored = watch.watch(keeper, () -> stopAtDeadline(job, slot, lease, keeper, stop))) {
-            Verdict verdict = carryOut(job, slot, granted, stop, started);
+            Verdict verdict = carryOut(job, slot, granted, keeper, stop, started);
             Refusal refused = store(job, slot, lease, keeper, verdict, stop);
             Outcome outcome = refused == null ? verdict.completion().outcome() : Outcome.LEASE_LOST;
             journal.record(new Event.Executed(
@@ -236,7 +238,8 @@ public final class Runner {
     /** How the child ended and what is to be stored of it. */
     private record Verdict(Completion completion, @Nullable Exit exit) {}
 
-    private Verdict carryOut(Job job, Slot slot, Start.Started granted, StopRequest stop, Consumer<RunFiles> started)
+    private Verdict carryOut(
+            Job job, Slot slot, Start.Started granted, Keeper keeper, StopRequest stop, Consumer<RunFiles> started)
             throws InterruptedException {
         if (stop.reason() != null) {
             return new Verdict(stopped(stop), null);
@@ -246,17 +249,33 @@ public final class Runner {
         try {
             files = workspace.prepare(
                     job.id(), slot, granted.attempt(), granted.lease().runId());
+            // The claim's answer may have waited long for the store, the files for the disk, and we may have been
+            // frozen.
+            if (time.bootMillis() >= keeper.term().deadlineBootMillis()) {
+                stopAtDeadline(job, slot, granted.lease(), keeper, stop);
+            }
+            if (stop.reason() != null) {
+                return new Verdict(stopped(stop), null);
+            }
             child = children.start(spec(job, slot, granted, files));
         } catch (Children.StartFailure | IOException e) {
             String reason = "could not be started: " + e.getMessage();
             return new Verdict(new Completion(Outcome.FAILED, true, true, null, null, reason, null, null), null);
         }
-        stop.attach(child);
-        started.accept(files);
-        Exit exit = awaitEnd(job, child, stop);
-        stop.ended();
-        Output output = child.finish();
-        return new Verdict(completion(job, files, exit, output, stop), exit);
+        boolean over = false;
+        try {
+            stop.attach(child);
+            started.accept(files);
+            Exit exit = awaitEnd(job, child, stop);
+            stop.ended();
+            Output output = child.finish();
+            over = true;
+            return new Verdict(completion(job, files, exit, output, stop), exit);
+        } finally {
+            if (!over) { // an error of ours: nobody watches over the lease from here on, so the child must not go on
+                child.stop(Duration.ZERO);
+            }
+        }
     }
 
     /** Of a run that was stopped before its child was started. */
@@ -333,7 +352,8 @@ public final class Runner {
         }
         long patience = stop.reason() == StopRequest.Reason.SHUTDOWN
                 ? time.bootMillis() + SHUTDOWN_PATIENCE.toMillis()
-                : Long.MAX_VALUE;
+                // The keeper goes on renewing: an end that is never accepted must not hold the job for ever.
+                : time.bootMillis() + job.ttl().toMillis();
         Duration backoff = FIRST_BACKOFF;
         boolean mayBeStored = false;
         while (true) {

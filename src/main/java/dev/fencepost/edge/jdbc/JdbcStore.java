@@ -36,7 +36,7 @@ public final class JdbcStore implements Store {
     private static final Sql CHECK = Sql.of("update lease set fence = fence where resource = ''");
 
     private static final Sql SCHEMA =
-            Sql.of("select 1 as there from flyway_schema_history where success and version = :version");
+            Sql.of("select 1 as there from " + Migrations.TABLE + " where success and version = :version");
 
     /** PostgreSQL's code; SQLite has only words for it. */
     private static final String UNDEFINED_TABLE = "42P01";

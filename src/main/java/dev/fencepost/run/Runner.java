@@ -131,12 +131,16 @@ public final class Runner {
         long giveUp = time.bootMillis()
                 + Math.min(CLAIM_PATIENCE.toMillis(), job.ttl().toMillis() / 4);
         Duration backoff = FIRST_BACKOFF;
+        boolean mayBeGranted = false;
         while (true) {
             try {
                 return ticks.start(job, slot, owner, runId, reopen);
             } catch (StoreException e) {
+                // What may have been granted is looked for even by who is stopped: it would block the job for a whole
+                // ttl.
+                mayBeGranted |= e.kind() == StoreException.Kind.AMBIGUOUS;
                 if (e.kind() == StoreException.Kind.BROKEN
-                        || stop.reason() != null
+                        || (stop.reason() != null && !mayBeGranted)
                         || time.bootMillis() + backoff.toMillis() >= giveUp) {
                     throw e;
                 }

@@ -203,6 +203,15 @@ class RunnerTest {
     }
 
     @Test
+    void aShutdownStillLooksForAClaimThatMayHaveBeenGranted() throws Exception {
+        rig.faults.after("start", new StoreException(Kind.AMBIGUOUS, "cut", null));
+        stop.request(Reason.SHUTDOWN, "shutdown", Duration.ZERO);
+        assertEquals(Outcome.ABANDONED, ended().outcome());
+        assertReleased();
+        assertEquals(List.of(), rig.children.started);
+    }
+
+    @Test
     void aShutdownLeavesTheTickOpenAndDoesNotCount() throws Exception {
         for (int i = 0; i < 5; i++) { // more often than max-attempts
             StopRequest each = new StopRequest();

@@ -255,6 +255,8 @@ final class SqliteDatabase implements Database {
                 || code.startsWith("SQLITE_LOCKED")
                 || code.startsWith("SQLITE_CANTOPEN")
                 || code.startsWith("SQLITE_READONLY")
+                || code.equals("SQLITE_NOMEM")
+                || code.equals("SQLITE_INTERRUPT")
                 || code.equals("SQLITE_FULL");
         return passing ? Kind.UNAVAILABLE : Kind.BROKEN;
     }

@@ -88,8 +88,17 @@ public final class Node {
             return;
         }
         long horizon = time.bootMillis() + LOOK_AHEAD.toMillis();
+        boolean lost = false;
         for (JobLoop loop : loops) {
-            loop.wakeIfDue(since, horizon);
+            lost |= loop.takeLostRegistration();
+            try {
+                loop.wakeIfDue(since, horizon);
+            } catch (RuntimeException | Error e) { // not even a thread to be had; the others are woken all the same
+                journal.record(new Event.Problem("wake-up", loop.job().id(), null, null, "it is woken again later", e));
+            }
+        }
+        if (lost) { // the store was replaced by another or an older one
+            planningSince = null;
         }
     }
 
@@ -97,13 +106,21 @@ public final class Node {
         if (time.bootMillis() < prepareAgainAt || !preparing.compareAndSet(false, true)) {
             return;
         }
-        spawner.virtualThread("prepare", () -> {
-            try {
-                prepare();
-            } finally {
+        boolean begun = false;
+        try {
+            spawner.virtualThread("prepare", () -> {
+                try {
+                    prepare();
+                } finally {
+                    preparing.set(false);
+                }
+            });
+            begun = true;
+        } finally {
+            if (!begun) {
                 preparing.set(false);
             }
-        });
+        }
     }
 
     private void prepare() {
@@ -112,15 +129,24 @@ public final class Node {
             store.register(jobs);
             planningSince = store.now();
             prepareFailure = null;
+            retry = FIRST_RETRY;
             journal.record(new Event.StoreAvailable(true, null));
             wake();
         } catch (StoreException e) {
             prepareFailure = e.getMessage();
             journal.record(new Event.StoreAvailable(false, e.getMessage()));
-            prepareAgainAt = time.bootMillis() + retry.toMillis();
-            Duration doubled = retry.multipliedBy(2);
-            retry = doubled.compareTo(MAX_RETRY) > 0 ? MAX_RETRY : doubled;
+            prepareLater();
+        } catch (RuntimeException | Error e) {
+            prepareFailure = e.toString();
+            journal.record(new Event.Problem("start", null, null, null, "the store is prepared again later", e));
+            prepareLater();
         }
+    }
+
+    private void prepareLater() {
+        prepareAgainAt = time.bootMillis() + retry.toMillis();
+        Duration doubled = retry.multipliedBy(2);
+        retry = doubled.compareTo(MAX_RETRY) > 0 ? MAX_RETRY : doubled;
     }
 
     /** Whether the store has been reached and the jobs are registered. */
@@ -153,11 +179,12 @@ public final class Node {
         return Duration.ofMillis(time.bootMillis() - lastWakeBootMillis);
     }
 
-    /** The job whose look at its slots has been under way the longest, and for how long; null if there is none. */
+    /** The job whose look at its slots has been under way, or overdue, the longest, and for how long; null if there is none. */
     public @Nullable StuckLook longestLook() {
         StuckLook longest = null;
         for (JobLoop loop : loops) {
-            Duration since = loop.lookingFor();
+            Duration looking = loop.lookingFor();
+            Duration since = looking == null && isPrepared() ? loop.overdueFor() : looking;
             if (since != null && (longest == null || since.compareTo(longest.since()) > 0)) {
                 longest = new StuckLook(loop.job().id(), since);
             }

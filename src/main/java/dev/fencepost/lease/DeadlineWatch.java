@@ -44,23 +44,31 @@ public final class DeadlineWatch implements Runnable {
     public void run() {
         try {
             while (true) {
-                long now = time.bootMillis();
-                long next = now + LONGEST_WAIT_MILLIS;
-                for (Watched entry : watched) {
-                    long deadline = entry.keeper().term().deadlineBootMillis();
-                    if (now >= deadline) {
-                        if (hasRung(entry)) {
-                            watched.remove(entry);
-                        }
-                    } else {
-                        next = Math.min(next, deadline);
-                    }
+                try {
+                    lookAndSleep();
+                } catch (RuntimeException | Error passing) { // a full heap, say: no lease may go unwatched for it
+                    Thread.yield();
                 }
-                time.sleep(Duration.ofMillis(Math.max(1, next - now)));
             }
         } catch (InterruptedException stopped) {
             Thread.currentThread().interrupt();
         }
+    }
+
+    private void lookAndSleep() throws InterruptedException {
+        long now = time.bootMillis();
+        long next = now + LONGEST_WAIT_MILLIS;
+        for (Watched entry : watched) {
+            long deadline = entry.keeper().term().deadlineBootMillis();
+            if (now >= deadline) {
+                if (hasRung(entry)) {
+                    watched.remove(entry);
+                }
+            } else {
+                next = Math.min(next, deadline);
+            }
+        }
+        time.sleep(Duration.ofMillis(Math.max(1, next - now)));
     }
 
     private static boolean hasRung(Watched entry) {

@@ -83,6 +83,12 @@ public final class Keeper implements Runnable {
                     }
                     wait = Math.min(backoff, term.renewIntervalMillis());
                     backoff = Math.min(backoff * 2, MAX_BACKOFF_MILLIS);
+                } catch (RuntimeException | Error e) { // a full heap passes too, and is no reason to give the lease up
+                    if (!closed) {
+                        listener.renewFailed(lease, new StoreException(StoreException.Kind.AMBIGUOUS, e.toString(), e));
+                    }
+                    wait = Math.min(backoff, term.renewIntervalMillis());
+                    backoff = Math.min(backoff * 2, MAX_BACKOFF_MILLIS);
                 }
             }
         } catch (InterruptedException stopped) {

@@ -11,6 +11,7 @@ import dev.fencepost.lease.RunId;
 import dev.fencepost.lease.StoreException;
 import dev.fencepost.run.Ticks.Situation;
 import dev.fencepost.schedule.Backlog;
+import dev.fencepost.schedule.Backlog.OpenTick;
 import dev.fencepost.schedule.Plan;
 import dev.fencepost.schedule.Plan.SlotRange;
 import dev.fencepost.schedule.Planner;
@@ -56,12 +57,16 @@ public final class JobLoop {
     private volatile boolean lookAgain;
     private volatile long lookingSince;
     private volatile long nextLookAt;
-    private volatile @Nullable String storeFailure;
+    private volatile @Nullable String lookFailure;
+    private volatile @Nullable String claimFailure;
     private Duration backoff = FIRST_BACKOFF;
     private volatile boolean stopping;
+    private volatile boolean registered = true;
 
     private final Object runLock = new Object();
     private @Nullable Run run;
+    private long noRunBefore = Long.MIN_VALUE;
+    private Duration runBackoff = FIRST_BACKOFF;
 
     /** A run from before its claim was sent until its end is stored. */
     private record Run(RunId id, StopRequest stop, long sinceBootMillis, Spawner.Task task) {}
@@ -94,7 +99,7 @@ public final class JobLoop {
         if (nextLookAt > horizonBootMillis || !waiting.compareAndSet(false, true)) {
             return;
         }
-        spawner.virtualThread("look-" + job.id(), () -> {
+        Runnable waitAndLook = () -> {
             try {
                 time.sleep(Duration.ofMillis(nextLookAt - time.bootMillis()));
             } catch (InterruptedException stopped) {
@@ -106,7 +111,16 @@ public final class JobLoop {
             if (time.bootMillis() >= nextLookAt) { // else somebody has looked meanwhile
                 look(planningSince);
             }
-        });
+        };
+        boolean begun = false;
+        try {
+            spawner.virtualThread("look-" + job.id(), waitAndLook);
+            begun = true;
+        } finally {
+            if (!begun) {
+                waiting.set(false); // no thread to be had: the next wake-up tries again
+            }
+        }
     }
 
     private void look(Instant planningSince) {
@@ -133,15 +147,15 @@ public final class JobLoop {
             Duration rest = planAndRun(planningSince);
             nextLookAt = sent + rest.toMillis();
             backoff = FIRST_BACKOFF;
-            if (storeFailure != null) {
-                storeFailure = null;
-                journal.record(new Event.StoreAvailable(true, null));
-            }
+            boolean wasFailing = storeFailure() != null;
+            lookFailure = null;
+            tellIfAnsweringAgain(wasFailing);
         } catch (StoreException e) {
-            if (storeFailure == null) {
+            boolean wasFailing = storeFailure() != null;
+            lookFailure = String.valueOf(e.getMessage());
+            if (!wasFailing) {
                 journal.record(new Event.StoreAvailable(false, e.getMessage()));
             }
-            storeFailure = String.valueOf(e.getMessage());
             retryLater();
         } catch (RuntimeException | Error e) {
             journal.record(new Event.Problem("planning", job.id(), null, null, "the job is looked at again later", e));
@@ -149,10 +163,20 @@ public final class JobLoop {
         }
     }
 
+    private void tellIfAnsweringAgain(boolean wasFailing) {
+        if (wasFailing && storeFailure() == null) {
+            journal.record(new Event.StoreAvailable(true, null));
+        }
+    }
+
     private void retryLater() {
         nextLookAt = time.bootMillis() + backoff.toMillis();
+        backoff = longer(backoff);
+    }
+
+    private static Duration longer(Duration backoff) {
         Duration doubled = backoff.multipliedBy(2);
-        backoff = doubled.compareTo(MAX_BACKOFF) > 0 ? MAX_BACKOFF : doubled;
+        return doubled.compareTo(MAX_BACKOFF) > 0 ? MAX_BACKOFF : doubled;
     }
 
     /** Returns how long nothing can come due. */
@@ -160,7 +184,9 @@ public final class JobLoop {
         for (int i = 0; i < MOST_PLANS_IN_A_ROW; i++) {
             Situation situation = ticks.situation(job.id());
             if (situation == null) {
-                throw new IllegalStateException("job " + job.id() + " is not registered in the store");
+                registered = false;
+                throw new StoreException(
+                        StoreException.Kind.BROKEN, "job " + job.id() + " is not registered in the store", null);
             }
             if (cleanUp(situation.lease())) {
                 continue;
@@ -179,10 +205,12 @@ public final class JobLoop {
             }
             LeaseView lease = situation.lease();
             boolean held = lease != null && lease.isLive();
+            Duration rest = rest(situation, held && !plan.due().isEmpty(), lease);
             if (!plan.due().isEmpty() && !held) {
-                startRun(plan.due().getFirst(), planningSince);
+                Duration barred = startRun(plan.due().getFirst(), planningSince);
+                rest = barred == null ? rest : shorter(rest, barred);
             }
-            return rest(situation, held && !plan.due().isEmpty(), lease);
+            return rest;
         }
         return Duration.ofMillis(200);
     }
@@ -241,6 +269,9 @@ public final class JobLoop {
                     attempt.number(),
                     attempt.fence().value()));
         }
+        if (abandoned.isEmpty()) {
+            return view.isLive(); // the run has ended by itself since its lease was read
+        }
         if (ours && view.isLive()) {
             journal.record(new Event.Note(
                     job.id(),
@@ -273,6 +304,16 @@ public final class JobLoop {
                     dropped.count(),
                     "missed, catch-up.max is " + job.catchUp().max()));
         }
+        for (OpenTick tick : plan.closed()) {
+            if (tick.attempts() == 0) {
+                Instant at = tick.slot().at();
+                journal.record(new Event.Dropped(job.id(), at, at, 1, "newer slots are due, and it was never tried"));
+            } else {
+                String why = tick.spent() >= job.maxAttempts() ? "its attempts are used up" : "newer slots are due";
+                journal.record(new Event.Note(
+                        job.id(), "slot " + tick.slot().key() + " is closed with its last attempt's result: " + why));
+            }
+        }
         List<Instant> missed = plan.opened().stream()
                 .filter(tick -> !tick.onTime())
                 .map(tick -> tick.slot().at())
@@ -288,10 +329,15 @@ public final class JobLoop {
         }
     }
 
-    private void startRun(Slot slot, Instant planningSince) {
+    /** Returns null, or how long no run may be started, since the last one could not be. */
+    private @Nullable Duration startRun(Slot slot, Instant planningSince) {
         synchronized (runLock) {
             if (run != null || stopping) {
-                return;
+                return null;
+            }
+            long barred = noRunBefore - time.bootMillis();
+            if (noRunBefore != Long.MIN_VALUE && barred > 0) {
+                return Duration.ofMillis(barred);
             }
             RunId id = runner.newRunId();
             StopRequest stop = new StopRequest();
@@ -301,10 +347,12 @@ public final class JobLoop {
                     stop,
                     time.bootMillis(),
                     spawner.virtualThread("run-" + job.id(), () -> carryOut(slot, id, stop, planningSince)));
+            return null;
         }
     }
 
     private void carryOut(Slot slot, RunId id, StopRequest stop, Instant planningSince) {
+        boolean failed = true;
         Duration pause = Duration.ZERO;
         try {
             synchronized (runLock) {
@@ -314,21 +362,32 @@ public final class JobLoop {
             if (result instanceof Runner.Result.NoAnswer none) {
                 throw none.cause();
             }
+            failed = false;
+            boolean wasFailing = storeFailure() != null;
+            claimFailure = null;
+            tellIfAnsweringAgain(wasFailing);
             if (result instanceof Runner.Result.Held) {
                 pause = Duration.ofMillis(200);
             }
         } catch (InterruptedException stopped) {
             Thread.currentThread().interrupt();
         } catch (StoreException e) {
-            journal.record(new Event.StoreAvailable(false, e.getMessage()));
-            storeFailure = String.valueOf(e.getMessage());
-            pause = FIRST_BACKOFF;
+            boolean wasFailing = storeFailure() != null;
+            claimFailure = String.valueOf(e.getMessage());
+            if (!wasFailing) {
+                journal.record(new Event.StoreAvailable(false, e.getMessage()));
+            }
         } catch (RuntimeException | Error e) {
             journal.record(new Event.Problem("run", job.id(), slot.key(), null, "the run broke off", e));
-            pause = MAX_BACKOFF;
         } finally {
             synchronized (runLock) {
                 run = null;
+                if (failed) { // a claim that fails at once must not be sent again at once, for ever
+                    noRunBefore = time.bootMillis() + runBackoff.toMillis();
+                    runBackoff = longer(runBackoff);
+                } else {
+                    runBackoff = FIRST_BACKOFF;
+                }
             }
             nextLookAt = time.bootMillis() + pause.toMillis();
             look(planningSince);
@@ -341,9 +400,23 @@ public final class JobLoop {
         return since == 0 ? null : Duration.ofMillis(time.bootMillis() - since);
     }
 
+    /** Since when a look at the job has been wanted and none has come, or null. A loop for which this grows is dead. */
+    public @Nullable Duration overdueFor() {
+        long late = time.bootMillis() - nextLookAt;
+        return stopping || looking.get() || nextLookAt == 0 || late <= 0 ? null : Duration.ofMillis(late);
+    }
+
+    /** Whether the store has lost the job's row; asking takes note of it, and the answer is then no until it is missed again. */
+    public boolean takeLostRegistration() {
+        boolean lost = !registered;
+        registered = true;
+        return lost;
+    }
+
     /** Why the store did not do what the last look or claim wanted, or null if it did. */
     public @Nullable String storeFailure() {
-        return storeFailure;
+        String look = lookFailure;
+        return look != null ? look : claimFailure;
     }
 
     /** How long the run under way has taken, its claim included, or null if there is none. */

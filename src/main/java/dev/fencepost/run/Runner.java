@@ -21,7 +21,6 @@ import dev.fencepost.schedule.Slot;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.Consumer;
@@ -43,8 +42,6 @@ public final class Runner {
 
     /** How long a graceful stop tries to store the end of a run. */
     private static final Duration SHUTDOWN_PATIENCE = Duration.ofSeconds(3);
-
-    private static final int REPORTED_EFFECT_LINES = 3;
 
     private final Leases leases;
     private final Ticks ticks;
@@ -118,7 +115,7 @@ public final class Runner {
         long sent = time.bootMillis();
         Start start;
         try {
-            start = claim(job, slot, runId, reopen);
+            start = claim(job, slot, runId, reopen, stop);
         } catch (StoreException noAnswer) {
             return new Result.NoAnswer(noAnswer);
         }
@@ -130,7 +127,7 @@ public final class Runner {
     }
 
     /** Tries of one claim keep one run id; so a try that arrived without our knowing is found, not doubled (semantics 3.13). */
-    private Start claim(Job job, Slot slot, RunId runId, boolean reopen) throws InterruptedException {
+    private Start claim(Job job, Slot slot, RunId runId, boolean reopen, StopRequest stop) throws InterruptedException {
         long giveUp = time.bootMillis()
                 + Math.min(CLAIM_PATIENCE.toMillis(), job.ttl().toMillis() / 4);
         Duration backoff = FIRST_BACKOFF;
@@ -138,7 +135,9 @@ public final class Runner {
             try {
                 return ticks.start(job, slot, owner, runId, reopen);
             } catch (StoreException e) {
-                if (e.kind() == StoreException.Kind.BROKEN || time.bootMillis() + backoff.toMillis() >= giveUp) {
+                if (e.kind() == StoreException.Kind.BROKEN
+                        || stop.reason() != null
+                        || time.bootMillis() + backoff.toMillis() >= giveUp) {
                     throw e;
                 }
                 time.sleep(backoff);
@@ -166,7 +165,7 @@ public final class Runner {
         Spawner.Task renewing = spawner.virtualThread("keeper-" + job.id(), keeper);
         long began = time.bootMillis();
         try (DeadlineWatch.Handle ignored = watch.watch(keeper, () -> stopAtDeadline(job, slot, lease, keeper, stop))) {
-            Verdict verdict = carryOut(job, slot, granted, stop, started);
+            Verdict verdict = carryOut(job, slot, granted, keeper, stop, started);
             Refusal refused = store(job, slot, lease, keeper, verdict, stop);
             Outcome outcome = refused == null ? verdict.completion().outcome() : Outcome.LEASE_LOST;
             journal.record(new Event.Executed(
@@ -239,7 +238,8 @@ public final class Runner {
     /** How the child ended and what is to be stored of it. */
     private record Verdict(Completion completion, @Nullable Exit exit) {}
 
-    private Verdict carryOut(Job job, Slot slot, Start.Started granted, StopRequest stop, Consumer<RunFiles> started)
+    private Verdict carryOut(
+            Job job, Slot slot, Start.Started granted, Keeper keeper, StopRequest stop, Consumer<RunFiles> started)
             throws InterruptedException {
         if (stop.reason() != null) {
             return new Verdict(stopped(stop), null);
@@ -249,17 +249,33 @@ public final class Runner {
         try {
             files = workspace.prepare(
                     job.id(), slot, granted.attempt(), granted.lease().runId());
+            // The claim's answer may have waited long for the store, the files for the disk, and we may have been
+            // frozen.
+            if (time.bootMillis() >= keeper.term().deadlineBootMillis()) {
+                stopAtDeadline(job, slot, granted.lease(), keeper, stop);
+            }
+            if (stop.reason() != null) {
+                return new Verdict(stopped(stop), null);
+            }
             child = children.start(spec(job, slot, granted, files));
         } catch (Children.StartFailure | IOException e) {
             String reason = "could not be started: " + e.getMessage();
             return new Verdict(new Completion(Outcome.FAILED, true, true, null, null, reason, null, null), null);
         }
-        stop.attach(child);
-        started.accept(files);
-        Exit exit = awaitEnd(job, child, stop);
-        stop.ended();
-        Output output = child.finish();
-        return new Verdict(completion(job, files, exit, output, stop), exit);
+        boolean over = false;
+        try {
+            stop.attach(child);
+            started.accept(files);
+            Exit exit = awaitEnd(job, child, stop);
+            stop.ended();
+            Output output = child.finish();
+            over = true;
+            return new Verdict(completion(job, files, exit, output, stop), exit);
+        } finally {
+            if (!over) { // an error of ours: nobody watches over the lease from here on, so the child must not go on
+                child.stop(Duration.ZERO);
+            }
+        }
     }
 
     /** Of a run that was stopped before its child was started. */
@@ -301,10 +317,10 @@ public final class Runner {
             }
             try {
                 result = workspace.result(files);
-                List<Integer> effects = workspace.announcedEffects(files, REPORTED_EFFECT_LINES);
-                if (!effects.isEmpty()) {
+                long effect = workspace.firstAnnouncedEffect(files);
+                if (effect > 0) {
                     outcome = Outcome.FAILED;
-                    why = "line " + effects.getFirst() + " of $FENCEPOST_EFFECTS names a sink, and none is configured;"
+                    why = "line " + effect + " of $FENCEPOST_EFFECTS names a sink, and none is configured;"
                             + " nothing was sent";
                 }
             } catch (IOException e) {
@@ -336,7 +352,8 @@ public final class Runner {
         }
         long patience = stop.reason() == StopRequest.Reason.SHUTDOWN
                 ? time.bootMillis() + SHUTDOWN_PATIENCE.toMillis()
-                : Long.MAX_VALUE;
+                // The keeper goes on renewing: an end that is never accepted must not hold the job for ever.
+                : time.bootMillis() + job.ttl().toMillis();
         Duration backoff = FIRST_BACKOFF;
         boolean mayBeStored = false;
         while (true) {

@@ -4,7 +4,6 @@ import dev.fencepost.lease.RunId;
 import dev.fencepost.schedule.Slot;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** The files of a run on this host: a port. They stay when a completion is refused; a refusal loses no work. */
@@ -30,6 +29,6 @@ public interface Workspace {
      */
     byte @Nullable [] result(RunFiles files) throws IOException;
 
-    /** The numbers of the first lines that announce an effect, at most so many. */
-    List<Integer> announcedEffects(RunFiles files, int limit) throws IOException;
+    /** The number of the first line that announces an effect, from 1; 0 if there is none. */
+    long firstAnnouncedEffect(RunFiles files) throws IOException;
 }

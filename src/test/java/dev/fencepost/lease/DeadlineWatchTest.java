@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.fencepost.host.ManualTime;
 import dev.fencepost.host.Spawner;
 import dev.fencepost.host.TestThreads;
+import dev.fencepost.host.Time;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.time.Instant;
@@ -114,5 +115,41 @@ class DeadlineWatchTest {
         pass(60_000);
         assertEquals(List.of("bad", "bad", "bad", "good"), alarms);
         assertTrue(task.isAlive());
+    }
+
+    /** A watch that ended with a full heap would leave every lease of the node unwatched. */
+    @Test
+    void anErrorOfItsOwnDoesNotEndTheWatch() {
+        Time failing = new Time() {
+            private int looks;
+
+            @Override
+            public Instant wallClock() {
+                return Instant.EPOCH;
+            }
+
+            @Override
+            public long bootMillis() {
+                if (looks++ < 3) {
+                    throw new OutOfMemoryError("planted fault");
+                }
+                return Duration.ofHours(3).toMillis();
+            }
+
+            @Override
+            public String bootId() {
+                return "boot-1";
+            }
+
+            @Override
+            public void sleep(Duration duration) throws InterruptedException {
+                throw new InterruptedException("the test is over");
+            }
+        };
+        DeadlineWatch other = new DeadlineWatch(failing);
+        other.watch(keeper(Duration.ofSeconds(8)), () -> alarms.add("r"));
+        other.run();
+        assertTrue(Thread.interrupted());
+        assertEquals(List.of("r"), alarms);
     }
 }

@@ -183,6 +183,22 @@ class KeeperTest {
         assertEquals(began + 30_700 + 90_000, keeper.term().endBootMillis());
     }
 
+    /** A full heap passes too; the lease would be lost for it if the keeper ended. */
+    @Test
+    void anErrorOfOursIsTriedAgainLikeOneOfTheStores() throws InterruptedException {
+        renewals.answers.add(() -> {
+            throw new OutOfMemoryError("planted fault");
+        });
+        renewals.answers.add(() -> {
+            throw new IllegalStateException("planted fault");
+        });
+        started();
+        pass(Duration.ofSeconds(30));
+        pass(Duration.ofMillis(100));
+        pass(Duration.ofMillis(200));
+        assertEquals(List.of("failed", "failed", "renewed"), heard.words);
+    }
+
     @Test
     void onceTheTermIsOverNothingIsSentAnyMore() throws InterruptedException {
         started();

@@ -1,223 +1,224 @@
 package dev.fencepost.run;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.fencepost.Store;
-import dev.fencepost.edge.jdbc.JdbcStore;
-import dev.fencepost.host.Entropy;
 import dev.fencepost.host.Event;
-import dev.fencepost.host.ManualTime;
-import dev.fencepost.host.TestThreads;
-import dev.fencepost.lease.DeadlineWatch;
+import dev.fencepost.lease.Lease;
 import dev.fencepost.lease.Owner;
 import dev.fencepost.lease.RunId;
-import dev.fencepost.schedule.CatchUp;
-import dev.fencepost.schedule.Every;
-import dev.fencepost.schedule.Slot;
+import dev.fencepost.lease.StoreException;
+import dev.fencepost.lease.StoreException.Kind;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.time.Instant;
-import java.time.ZoneOffset;
 import java.util.List;
-import java.util.Map;
-import java.util.Set;
+import java.util.Objects;
 import java.util.UUID;
-import java.util.concurrent.CopyOnWriteArrayList;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A job's loop on a store of its own, with clocks that the test moves and children that end at once. */
 class JobLoopTest {
 
-    private static final Owner OWNER = new Owner("runner");
+    private static final Duration GAP = Duration.ofSeconds(10);
+    private static final Owner OTHER = new Owner("other");
+    private static final RunId RUN = new RunId(new UUID(9, 9));
 
     @TempDir
+    @SuppressWarnings("NullAway.Init")
     private Path folder;
 
-    private final ManualTime time = new ManualTime(Instant.parse("2026-05-04T03:02:10Z"));
-    private final TestThreads threads = new TestThreads();
-    private final List<Event> events = new CopyOnWriteArrayList<>();
-    private final List<String> slots = new CopyOnWriteArrayList<>();
-    private @Nullable Store opened;
+    @SuppressWarnings("NullAway.Init")
+    private Rig rig;
+
+    @SuppressWarnings("NullAway.Init")
+    private JobLoop loop;
+
+    private final Job job = Rig.job("a");
 
     @BeforeEach
     void open() {
-        opened = JdbcStore.sqlite(folder.resolve("s.db"), time, threads);
-        opened.prepare();
+        rig = new Rig(folder);
+        rig.real.register(List.of(job));
+        loop = rig.loop(job);
     }
 
     @AfterEach
     void close() {
-        store().close();
-        assertEquals(List.of(), threads.failures());
-        assertEquals(
-                List.of(),
-                events.stream().filter(Event.Problem.class::isInstance).toList());
+        rig.close();
     }
 
-    private Store store() {
-        Store store = opened;
-        assertNotNull(store);
-        return store == null ? fail() : store;
+    /** One wake-up, and everything that comes of it. */
+    private void wake() {
+        loop.wakeIfDue(Rig.START, rig.time.bootMillis() + 1_000);
+        rig.spawner.runAll();
     }
 
-    private static Store fail() {
-        throw new AssertionError("not opened");
-    }
-
-    private static Job job(@Nullable Instant startFrom, CatchUp catchUp) {
-        return new Job(
-                "j",
-                new Every(Duration.ofMinutes(1)),
-                ZoneOffset.UTC,
-                List.of("true"),
-                null,
-                Map.of(),
-                Set.of(),
-                null,
-                Duration.ofMinutes(10),
-                null,
-                Duration.ofSeconds(1),
-                catchUp,
-                startFrom,
-                2,
-                null);
-    }
-
-    private JobLoop registered(Job job) {
-        store().register(List.of(job));
-        DeadlineWatch watch = new DeadlineWatch(time);
-        Runner runner = new Runner(
-                store(),
-                store(),
-                new Stubs(),
-                new Folders(),
-                watch,
-                time,
-                threads,
-                new Dice(),
-                events::add,
-                OWNER,
-                1 << 20);
-        return new JobLoop(job, store(), runner, new Stubs(), OWNER, time, threads, events::add);
-    }
-
-    /** Time goes by, the job is woken, and has done what there was to do. */
-    private void wakeAfter(Duration duration, JobLoop loop, int runsThen) throws InterruptedException {
-        time.pass(duration);
-        loop.wakeIfDue(Instant.EPOCH, time.bootMillis());
-        long giveUp = System.nanoTime() + Duration.ofSeconds(10).toNanos();
-        while (executed() < runsThen) {
-            assertTrue(System.nanoTime() < giveUp, () -> "ran " + slots + ", events " + events);
-            Thread.sleep(2); // the loop works on threads of its own
-        }
-        assertEquals(runsThen, executed());
-    }
-
-    private long executed() {
-        return events.stream().filter(Event.Executed.class::isInstance).count();
+    private List<Outcome> outcomes() {
+        return rig.attempts("a").stream()
+                .map(Attempt::outcome)
+                .map(Objects::requireNonNull)
+                .toList();
     }
 
     @Test
-    void aSlotRunsOnceAndItsEndIsStored() throws InterruptedException {
-        JobLoop loop = registered(job(null, CatchUp.DEFAULT));
-        wakeAfter(Duration.ZERO, loop, 0);
-        wakeAfter(Duration.ofSeconds(50), loop, 1);
-        wakeAfter(Duration.ofSeconds(60), loop, 2);
-        assertEquals(List.of("2026-05-04T03:03:00Z", "2026-05-04T03:04:00Z"), slots);
-        assertEquals(
-                List.of(Outcome.SUCCEEDED, Outcome.SUCCEEDED),
-                store().history("j", 10).stream()
-                        .map(History.Entry::tickOutcome)
-                        .toList());
+    void aSlotThatComesDueIsRunOnce() {
+        wake();
+        assertEquals(List.of(), outcomes());
+        rig.time.pass(GAP);
+        wake();
+        wake();
+        assertEquals(List.of(Outcome.SUCCEEDED), outcomes());
+        assertFalse(loop.storeFailure() != null);
     }
 
-    /** The cursor of such a job stands ahead of the clock, as after a clock that was set back; but its slots have not come yet. */
     @Test
-    void aJobWithAStartAheadWaitsForIt() throws InterruptedException {
-        JobLoop loop = registered(job(Instant.parse("2026-05-04T03:05:00Z"), new CatchUp(100, null)));
-        wakeAfter(Duration.ZERO, loop, 0);
-        wakeAfter(Duration.ofSeconds(60), loop, 0);
-        wakeAfter(Duration.ofSeconds(109), loop, 0);
-        wakeAfter(Duration.ofSeconds(1), loop, 1);
-        wakeAfter(Duration.ofSeconds(60), loop, 2);
-        assertEquals(List.of("2026-05-04T03:05:00Z", "2026-05-04T03:06:00Z"), slots);
+    void aSlotThatComesDueDuringTheRunIsSkippedAndTold() {
+        rig.time.pass(GAP);
+        rig.children.life = child -> {
+            rig.time.pass(GAP);
+            loop.wakeIfDue(Rig.START, rig.time.bootMillis() + 1_000);
+            rig.spawner.runOne();
+        };
+        wake();
+        assertEquals(List.of(Outcome.SUCCEEDED), outcomes());
+        assertEquals(1, rig.events(Event.SkippedOverlap.class).size());
     }
 
-    private static final class Dice implements Entropy {
-        @Override
-        public UUID uuid() {
-            return UUID.randomUUID();
-        }
-
-        @Override
-        public double fraction() {
-            return 0.5;
-        }
+    @Test
+    void theLeaseOfADeadPredecessorIsTakenOverAtOnce() {
+        rig.time.pass(GAP);
+        rig.real.start(job, rig.slot(), OTHER, RUN, false);
+        rig.children.dead.add(OTHER);
+        wake();
+        assertEquals(List.of(RUN), rig.children.swept);
+        assertEquals(1, rig.events(Event.TakenOver.class).size());
+        assertTrue(outcomes().contains(Outcome.ABANDONED), outcomes().toString());
+        assertTrue(outcomes().contains(Outcome.SUCCEEDED), outcomes().toString());
     }
 
-    private final class Stubs implements Children {
-        @Override
-        public ChildProcess start(Spec spec) {
-            slots.add(String.valueOf(spec.environment().get("FENCEPOST_SLOT")));
-            return new Ended();
-        }
-
-        @Override
-        public int sweep(RunId runId) {
-            return 0;
-        }
-
-        @Override
-        public boolean provablyDead(Owner owner) {
-            return false;
-        }
-
-        @Override
-        public String guard() {
-            return "none";
-        }
+    @Test
+    void aLivingHolderIsLeftAlone() {
+        rig.time.pass(GAP);
+        rig.real.start(job, rig.slot(), OTHER, RUN, false);
+        wake();
+        assertEquals(List.of(), rig.children.started);
+        assertEquals(List.of(), rig.children.swept);
     }
 
-    private record Ended() implements ChildProcess {
-        @Override
-        public long pid() {
-            return 1;
-        }
-
-        @Override
-        public Exit await(Duration limit) {
-            return new Exit(0, null);
-        }
-
-        @Override
-        public void stop(Duration grace) {}
-
-        @Override
-        public Output finish() {
-            return new Output("", 0, false, 0);
-        }
+    @Test
+    void aClaimOfOursThatArrivedLateIsGivenBack() {
+        rig.time.pass(GAP);
+        rig.real.start(job, rig.slot(), rig.owner, RUN, false);
+        wake();
+        assertEquals(List.of(RUN), rig.children.swept);
+        assertTrue(outcomes().contains(Outcome.SUCCEEDED), outcomes().toString());
     }
 
-    private final class Folders implements Workspace {
-        @Override
-        public RunFiles prepare(String job, Slot slot, int attempt, RunId runId) {
-            return new RunFiles(folder, folder, folder, folder);
-        }
+    @Test
+    void aRunThatEndsWhileItsLeaseIsLookedAtIsNoTakeOver() {
+        rig.time.pass(GAP);
+        rig.real.start(job, rig.slot(), rig.owner, RUN, false);
+        Lease lease = Objects.requireNonNull(
+                Objects.requireNonNull(rig.real.inspect("a")).lease());
+        rig.faults.meanwhile("situation", () -> rig.real.endAsLost(lease, "ended by itself"));
+        wake();
+        assertEquals(List.of(), rig.events(Event.TakenOver.class));
+    }
 
-        @Override
-        public byte @Nullable [] result(RunFiles files) {
-            return null;
+    @Test
+    void aClaimThatFailsForGoodIsNotSentInAHotLoop() {
+        rig.time.pass(GAP);
+        for (int i = 0; i < 900; i++) {
+            rig.faults.insteadOf("start", new StoreException(Kind.BROKEN, "permission denied", null));
         }
+        wake();
+        assertEquals(1, rig.faults.calls("start"));
+        assertTrue(loop.storeFailure() != null, "a look that works does not hide claims that fail");
+        assertEquals(1, rig.events(Event.StoreAvailable.class).size());
+        long end = rig.time.bootMillis() + 60_000;
+        while (rig.time.bootMillis() < end) {
+            wake();
+            rig.time.pass(Duration.ofMillis(500));
+        }
+        assertTrue(rig.faults.calls("start") <= 10, rig.faults.calls("start") + " claims in a minute");
+        assertEquals(1, rig.events(Event.StoreAvailable.class).size(), "told once");
+        rig.faults.none();
+        rig.time.pass(Duration.ofSeconds(16));
+        wake();
+        assertTrue(outcomes().contains(Outcome.SUCCEEDED), outcomes().toString());
+        assertFalse(loop.storeFailure() != null);
+        assertEquals(2, rig.events(Event.StoreAvailable.class).size());
+    }
 
-        @Override
-        public List<Integer> announcedEffects(RunFiles files, int limit) {
-            return List.of();
+    @Test
+    void anErrorOfARunEndsNothingElse() {
+        rig.time.pass(GAP);
+        rig.faults.insteadOf("start", new OutOfMemoryError("of the test"));
+        wake();
+        assertEquals(1, rig.events(Event.Problem.class).size());
+        rig.time.pass(GAP);
+        wake();
+        assertTrue(outcomes().contains(Outcome.SUCCEEDED), outcomes().toString());
+    }
+
+    @Test
+    void aWakeUpWithoutAThreadIsMadeUpForByTheNext() {
+        rig.time.pass(GAP);
+        rig.spawner.refusing = true;
+        assertThrows(OutOfMemoryError.class, () -> loop.wakeIfDue(Rig.START, rig.time.bootMillis() + 1_000));
+        rig.spawner.refusing = false;
+        wake();
+        assertEquals(List.of(Outcome.SUCCEEDED), outcomes());
+    }
+
+    @Test
+    void aLookThatDoesNotComeIsOverdue() {
+        wake();
+        rig.time.pass(Duration.ofMinutes(3));
+        assertTrue(Objects.requireNonNull(loop.overdueFor()).compareTo(Duration.ofMinutes(1)) > 0);
+        wake();
+        assertTrue(loop.overdueFor() == null || loop.overdueFor().compareTo(GAP) < 0);
+    }
+
+    @Test
+    void aStoreThatIsAwayIsToldOnceAndAskedWithGrowingDistance() {
+        rig.time.pass(GAP);
+        for (int i = 0; i < 900; i++) {
+            rig.faults.insteadOf("situation", new StoreException(Kind.UNAVAILABLE, "away", null));
         }
+        for (int i = 0; i < 120; i++) {
+            wake();
+            rig.time.pass(Duration.ofMillis(500));
+        }
+        assertTrue(rig.faults.calls("situation") <= 12, rig.faults.calls("situation") + " looks in a minute");
+        assertEquals(1, rig.events(Event.StoreAvailable.class).size());
+        rig.faults.none();
+        rig.time.pass(Duration.ofSeconds(16));
+        wake();
+        assertTrue(outcomes().contains(Outcome.SUCCEEDED), outcomes().toString());
+    }
+
+    @Test
+    void nothingIsStartedAfterTheStop() {
+        rig.time.pass(GAP);
+        loop.stopStarting();
+        wake();
+        assertEquals(List.of(), rig.children.started);
+    }
+
+    @Test
+    void aRowThatTheStoreHasLostIsNoticed() {
+        JobLoop unknown = rig.loop(Rig.job("b"));
+        unknown.wakeIfDue(Rig.START, rig.time.bootMillis() + 1_000);
+        rig.spawner.runAll();
+        assertTrue(unknown.storeFailure() != null);
+        assertTrue(unknown.takeLostRegistration());
+        assertFalse(unknown.takeLostRegistration());
+        assertNotNull(unknown.job());
     }
 }

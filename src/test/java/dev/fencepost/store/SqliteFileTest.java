@@ -295,12 +295,12 @@ class SqliteFileTest {
             waiting.add(threads.submit(() -> site.store().complete(run, SUCCESS)));
             letThemQueue();
             try (Statement statement = busy.createStatement()) {
-                statement.execute("rollback");
                 statement.execute("create table written (id integer primary key, resource text)");
                 statement.execute("create trigger note_insert after insert on lease begin"
                         + " insert into written (resource) values (new.resource); end");
                 statement.execute("create trigger note_update after update on lease begin"
                         + " insert into written (resource) values (new.resource); end");
+                statement.execute("commit"); // only now can the writer take its first turn
             } finally {
                 busy.close();
             }

@@ -122,8 +122,8 @@ final class FencingDemo implements Callable<Integer> {
             } else {
                 print(opened.store().describe(), without, with);
             }
+            return with.staleAccepted == 0 ? ExitCode.FINE : ExitCode.FAILED;
         }
-        return ExitCode.FINE;
     }
 
     private Column column(OpenedStore opened, DemoResults results, Duration length, BiPredicate<Lease, String> write)

@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
 /** What happened, for people. Reads only. */
 final class JdbcHistory implements History {
 
+    /** The newest ticks are looked up job by job: asked the other way round, the question grows with the whole history. */
     private static final Sql JOBS = Sql.of(
             "select j.id, j.schedule_text, j.since, j.retired_at, " + JdbcLeases.VIEW_COLUMNS
                     + """
@@ -29,9 +30,11 @@ final class JdbcHistory implements History {
             select job, outcome, sum(coalesce(range_count, 1)) as ticks from tick
             where outcome is not null group by job, outcome""",
             """
-            select t.job, t.slot_key, t.outcome, t.ended_at from tick t
-            where t.outcome is not null and t.slot_at = (
-                select max(n.slot_at) from tick n where n.job = t.job and n.outcome is not null)""",
+            select t.job, t.slot_key, t.outcome, t.ended_at
+            from (select id from job union select job from tick) j
+            join tick t on t.job = j.id and t.slot_key = (
+                select n.slot_key from tick n where n.job = j.id and n.outcome is not null
+                order by n.slot_at desc, n.slot_key desc limit 1)""",
             """
             select a.run_id, a.job, a.slot_key, a.number, a.fence, a.owner, a.started_at, a.ended_at, a.outcome,
                 a.exit_code, a.signal, a.reason
@@ -41,8 +44,10 @@ final class JdbcHistory implements History {
                 select max(e.ended_at) from tick e where e.job = s.job and e.outcome = 'SUCCEEDED') as success_at, (
                 select coalesce(sum(coalesce(k.range_count, 1)), 0) from tick k
                 where k.job = s.job and k.outcome = 'SKIPPED_OVERLAP' and k.slot_at > s.slot_at) as skipped
-            from tick s where s.outcome = 'SUCCEEDED' and s.slot_at = (
-                select max(n.slot_at) from tick n where n.job = s.job and n.outcome = 'SUCCEEDED')""");
+            from (select id from job union select job from tick) j
+            join tick s on s.job = j.id and s.slot_key = (
+                select n.slot_key from tick n where n.job = j.id and n.outcome = 'SUCCEEDED'
+                order by n.slot_at desc, n.slot_key desc limit 1)""");
 
     private static final Sql HISTORY = Sql.of("""
             select t.slot_key, t.slot_at, t.outcome as tick_outcome, t.ended_at as tick_ended_at, t.reason as tick_reason,

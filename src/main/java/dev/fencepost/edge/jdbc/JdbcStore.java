@@ -22,6 +22,7 @@ import dev.fencepost.schedule.Backlog;
 import dev.fencepost.schedule.Plan;
 import dev.fencepost.schedule.Slot;
 import java.nio.file.Path;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Collection;
@@ -35,7 +36,10 @@ public final class JdbcStore implements Store {
     private static final Sql CHECK = Sql.of("update lease set fence = fence where resource = ''");
 
     private static final Sql SCHEMA =
-            Sql.of("select 1 as there from flyway_schema_history where success and version = :version");
+            Sql.of("select 1 as there from " + Migrations.TABLE + " where success and version = :version");
+
+    /** PostgreSQL's code; SQLite has only words for it. */
+    private static final String UNDEFINED_TABLE = "42P01";
 
     private final Database database;
     private final JdbcLeases leases;
@@ -87,11 +91,17 @@ public final class JdbcStore implements Store {
                                     .first()
                             != null);
         } catch (StoreException e) {
-            if (e.kind() == StoreException.Kind.BROKEN) {
-                return false; // there is no such table
+            if (lacksTheTable(e)) {
+                return false;
             }
             throw e;
         }
+    }
+
+    private static boolean lacksTheTable(StoreException e) {
+        return e.getCause() instanceof SQLException cause
+                && (UNDEFINED_TABLE.equals(cause.getSQLState())
+                        || String.valueOf(cause.getMessage()).contains("no such table"));
     }
 
     @Override

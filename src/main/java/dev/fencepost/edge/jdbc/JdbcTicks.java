@@ -54,7 +54,11 @@ final class JdbcTicks implements Ticks {
     private static final Sql RETIRE =
             Sql.of("update job set retired_at = {now} where id = :job and retired_at is null");
 
-    private static final Sql SITUATION = Sql.of(
+    /**
+     * Asked at every look. SQLite would rather walk the whole history in its order than sort the few open ticks, so the order is by an
+     * expression that no index has.
+     */
+    static final Sql SITUATION = Sql.of(
             "select {now} as now, j.cursor_at, {granted l} as granted, " + JdbcLeases.VIEW_COLUMNS
                     + " from job j left join lease l on l.resource = j.id and l.fence > 0 where j.id = :job",
             """
@@ -64,7 +68,7 @@ final class JdbcTicks implements Ticks {
                 (select count(*) from attempt a where a.job = t.job and a.slot_key = t.slot_key
                     and a.ended_at is null) as running
             from tick t where t.job = :job and t.outcome is null
-            order by t.slot_at desc limit 20000""");
+            order by coalesce(t.slot_at, t.slot_at) desc limit 20000""");
 
     private static final Sql MOVE_CURSOR =
             Sql.of("update job set cursor_at = :cursor where id = :job and cursor_at = :seen returning id");

@@ -28,6 +28,9 @@ final class Migrations {
     private static final List<String> SCRIPTS = List.of("V001__leases_ticks_events.sql");
     static final String NEWEST = "001";
 
+    /** Flyway's list of what was applied; not its usual name, which another program in the same schema may use. */
+    static final String TABLE = "fencepost_schema_history";
+
     private Migrations() {}
 
     /** @param folder {@code db/postgres} or {@code db/sqlite} */
@@ -39,6 +42,10 @@ final class Migrations {
                 .dataSource(database)
                 .resourceProvider(new Scripts(folder))
                 .javaMigrationClassProvider(List::of)
+                .table(TABLE)
+                // Other people's tables may be there already; ours begin at the first script all the same.
+                .baselineOnMigrate(true)
+                .baselineVersion("0")
                 .cleanDisabled(true)
                 .connectRetries(0)
                 .load()
@@ -50,7 +57,7 @@ final class Migrations {
         try (Connection connection = database.getConnection();
                 Statement statement = connection.createStatement();
                 ResultSet rows = statement.executeQuery(
-                        "select 1 from flyway_schema_history where success and version = '" + NEWEST + "'")) {
+                        "select 1 from " + TABLE + " where success and version = '" + NEWEST + "'")) {
             return rows.next();
         } catch (SQLException noSuchTable) {
             return false;

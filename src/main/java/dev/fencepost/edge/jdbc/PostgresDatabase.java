@@ -115,7 +115,8 @@ final class PostgresDatabase implements Database {
                 }
                 connection.setAutoCommit(true);
                 return result;
-            } catch (SQLException | RuntimeException e) {
+            } catch (SQLException | RuntimeException | Error e) {
+                // An Error too: a pooled connection that is given back with half a transaction would commit it.
                 if (!committing) {
                     rollback(connection, e);
                 }
@@ -126,7 +127,7 @@ final class PostgresDatabase implements Database {
         }
     }
 
-    private static void rollback(Connection connection, Exception reason) {
+    private static void rollback(Connection connection, Throwable reason) {
         try {
             connection.rollback();
             connection.setAutoCommit(true);

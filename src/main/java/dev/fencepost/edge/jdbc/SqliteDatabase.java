@@ -154,6 +154,9 @@ final class SqliteDatabase implements Database {
                 writeNext();
             } catch (InterruptedException e) {
                 return;
+            } catch (RuntimeException
+                    | Error e) { // a full heap, say: without this thread nothing would be written again
+                failAll(new SQLException(e.toString(), e));
             }
         }
     }
@@ -285,6 +288,18 @@ final class SqliteDatabase implements Database {
             throw new StoreException(
                     Kind.UNAVAILABLE, describe() + ": the disk is full, " + free + " bytes are left", null);
         }
+    }
+
+    /** The cause at the root, in one line: Flyway's own message is a table of many. */
+    private static String reason(Throwable e) {
+        Throwable root = e;
+        while (root.getCause() != null && root.getCause() != root) {
+            root = root.getCause();
+        }
+        return String.valueOf(root.getMessage())
+                .lines()
+                .findFirst()
+                .orElse(root.getClass().getSimpleName());
     }
 
     @Override

@@ -104,7 +104,10 @@ public final class OsChildren implements Children {
     }
 
     private Process onStarter(ProcessBuilder builder) throws IOException {
-        FutureTask<Process> start = new FutureTask<>(builder::start);
+        FutureTask<Process> start = new FutureTask<>(() -> {
+            SpareFiles.check(SpareFiles.FOR_A_START);
+            return builder.start();
+        });
         synchronized (starts) {
             if (starter == null || !starter.isAlive()) {
                 starter = spawner.platformThread("starter of children", this::startForEver);

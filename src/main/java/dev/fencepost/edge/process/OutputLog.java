@@ -151,6 +151,7 @@ final class OutputLog implements AutoCloseable {
     /** Adds a remark of ours, to the file and as a line of its own to the tail. */
     synchronized void remark(String text) {
         byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+        lookAtTheClock();
         record((byte) '!', bytes, 0, Math.min(bytes.length, longestText));
         flush();
         tail.add(("[fencepost] " + text + "\n").getBytes(StandardCharsets.UTF_8));
@@ -206,6 +207,7 @@ final class OutputLog implements AutoCloseable {
     }
 
     private void take(Source source, Channel channel, byte[] clean, boolean moreIsSure) {
+        lookAtTheClock();
         tail.add(clean);
         byte[] text = channel.withOpenLine(clean);
         int from = 0;
@@ -251,8 +253,7 @@ final class OutputLog implements AutoCloseable {
         if (size > buffer.length - buffered) {
             flush();
         }
-        byte[] now = stamp();
-        System.arraycopy(now, 0, buffer, buffered, STAMP_LENGTH);
+        System.arraycopy(stamp, 0, buffer, buffered, STAMP_LENGTH);
         int at = buffered + STAMP_LENGTH;
         buffer[at] = ' ';
         buffer[at + 1] = letter;
@@ -268,13 +269,13 @@ final class OutputLog implements AutoCloseable {
         }
     }
 
-    private byte[] stamp() {
+    /** Once for each block that was read. */
+    private void lookAtTheClock() {
         long now = time.wallClock().toEpochMilli();
         if (now != stampMillis) {
             stampMillis = now;
             stamp = STAMP.format(Instant.ofEpochMilli(now)).getBytes(StandardCharsets.US_ASCII);
         }
-        return stamp;
     }
 
     private void flush() {
@@ -326,7 +327,7 @@ final class OutputLog implements AutoCloseable {
                 truncated = true;
                 long cut = tailBytes - there + skipped;
                 String remark = " ! " + cut + " bytes of this log are cut out here, its limit is " + limit + "\n";
-                out.write(stamp());
+                out.write(stamp);
                 out.write(remark.getBytes(StandardCharsets.US_ASCII));
             }
             in.transferTo(out);

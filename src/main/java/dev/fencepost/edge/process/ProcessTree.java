@@ -256,6 +256,7 @@ final class ProcessTree {
             groups.removeIf(group -> group <= 1 || group == own);
             List<String> command = new ArrayList<>(List.of(shell, "-c", "kill -s KILL -- \"$@\"", shell));
             groups.forEach(group -> command.add("-" + group));
+            SpareFiles.check(2 * SpareFiles.FOR_A_START);
             Process killing = new ProcessBuilder(command)
                     .redirectOutput(ProcessBuilder.Redirect.DISCARD)
                     .redirectError(ProcessBuilder.Redirect.DISCARD)

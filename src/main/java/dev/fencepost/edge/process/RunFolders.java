@@ -4,15 +4,12 @@ import dev.fencepost.lease.RunId;
 import dev.fencepost.run.Completion;
 import dev.fencepost.run.Workspace;
 import dev.fencepost.schedule.Slot;
-import java.io.BufferedReader;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
+import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.util.ArrayList;
-import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** Run files in {@code <root>/<job>/<slot>/<attempt>-<first part of the run id>/}, readable by the runner's user alone. */
@@ -52,29 +49,40 @@ public final class RunFolders implements Workspace {
         if (!Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
             throw new IOException("$FENCEPOST_RESULT is not a plain file");
         }
-        long size = Files.size(file);
-        if (size > Completion.MAX_RESULT_BYTES) {
-            throw new IOException("$FENCEPOST_RESULT holds " + size + " bytes, the limit is "
+        byte[] result;
+        try (InputStream in = Files.newInputStream(file, LinkOption.NOFOLLOW_LINKS)) {
+            result = in.readNBytes(Completion.MAX_RESULT_BYTES + 1);
+        }
+        if (result.length > Completion.MAX_RESULT_BYTES) {
+            throw new IOException("$FENCEPOST_RESULT holds " + Files.size(file) + " bytes, the limit is "
                     + Completion.MAX_RESULT_BYTES + "; write bigger things to $FENCEPOST_OUTPUT_DIR");
         }
-        return Files.readAllBytes(file);
+        return result;
     }
 
+    /** Reads in blocks and keeps nothing: the command may have written anything, of any size. */
     @Override
-    public List<Integer> announcedEffects(RunFiles files, int limit) throws IOException {
-        List<Integer> lines = new ArrayList<>();
-        if (!Files.isRegularFile(files.effects(), LinkOption.NOFOLLOW_LINKS)) {
-            return lines;
+    public long firstAnnouncedEffect(RunFiles files) throws IOException {
+        Path file = files.effects();
+        if (!Files.exists(file, LinkOption.NOFOLLOW_LINKS)) {
+            return 0;
         }
-        try (BufferedReader reader = Files.newBufferedReader(files.effects(), StandardCharsets.ISO_8859_1)) {
-            int number = 0;
-            for (String line = reader.readLine(); line != null && lines.size() < limit; line = reader.readLine()) {
-                number++;
-                if (!line.isBlank()) {
-                    lines.add(number);
+        if (!Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
+            throw new IOException("$FENCEPOST_EFFECTS is not a plain file");
+        }
+        long line = 1;
+        byte[] block = new byte[8192];
+        try (InputStream in = Files.newInputStream(file, LinkOption.NOFOLLOW_LINKS)) {
+            for (int n = in.read(block); n >= 0; n = in.read(block)) {
+                for (int i = 0; i < n; i++) {
+                    if (block[i] == '\n') {
+                        line++;
+                    } else if (!Character.isWhitespace(block[i])) {
+                        return line;
+                    }
                 }
             }
         }
-        return lines;
+        return 0;
     }
 }

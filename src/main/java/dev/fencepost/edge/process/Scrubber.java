@@ -1,6 +1,5 @@
 package dev.fencepost.edge.process;
 
-import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -84,7 +83,7 @@ final class Scrubber {
             return decoded(bytes, length, last);
         }
         Bytes masked = masked(bytes, length, last);
-        return decoded(masked.array(), masked.size(), last);
+        return decoded(masked.array, masked.size, last);
     }
 
     private Bytes masked(byte[] bytes, int length, boolean last) {
@@ -207,14 +206,25 @@ final class Scrubber {
         return size;
     }
 
-    /** A growing array that can be read without a copy. */
-    private static final class Bytes extends ByteArrayOutputStream {
+    /** A growing array: what {@link java.io.ByteArrayOutputStream} is, without its lock and its copy at the end. */
+    private static final class Bytes {
+        private byte[] array;
+        private int size;
+
         Bytes(int capacity) {
-            super(capacity);
+            array = new byte[capacity];
         }
 
-        byte[] array() {
-            return buf;
+        void write(byte[] from, int at, int length) {
+            if (length > array.length - size) {
+                array = Arrays.copyOf(array, Math.max(2 * array.length, size + length));
+            }
+            System.arraycopy(from, at, array, size, length);
+            size += length;
+        }
+
+        byte[] toByteArray() {
+            return Arrays.copyOf(array, size);
         }
     }
 }

@@ -50,7 +50,7 @@ final class Health {
             }
             Node.StuckLook longest = node.longestLook();
             if (longest != null && longest.since().compareTo(LIMIT) > 0) {
-                answer.down().withData("reason", "planning of job " + longest.job() + " hangs");
+                answer.down().withData("reason", "planning of job " + longest.job() + " hangs or does not come");
             }
             return answer.build();
         }
@@ -134,7 +134,7 @@ final class Health {
                 List<String> stale = new ArrayList<>();
                 for (JobSummary summary : summaries) {
                     Job job = running.file().job(summary.id()).orElse(null);
-                    if (job != null && !summary.retired()) {
+                    if (job != null) { // ours, even if a node with another file has retired it
                         judge(job, summary, now, answer, stale);
                     }
                 }
@@ -153,15 +153,16 @@ final class Health {
                 return;
             }
             Instant success = summary.lastSuccessAt();
-            Instant since = success == null ? summary.registeredSince() : success;
+            boolean none = success == null || success.isBefore(summary.registeredSince()); // removed, and now back
+            Instant since = success == null || none ? summary.registeredSince() : success;
             if (Duration.between(since, now).compareTo(limit) <= 0) {
                 return;
             }
             stale.add(job.id());
             answer.withData(
                     job.id(),
-                    (success == null ? "no success since it was registered at " : "last success at ") + since
-                            + ", allowed " + limit + ", skips in a row " + summary.skippedInARow());
+                    (none ? "no success since it was registered at " : "last success at ") + since + ", allowed "
+                            + limit + ", skips in a row " + summary.skippedInARow());
         }
     }
 }

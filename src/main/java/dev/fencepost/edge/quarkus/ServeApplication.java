@@ -3,13 +3,20 @@ package dev.fencepost.edge.quarkus;
 import dev.fencepost.edge.config.JobsFileReader;
 import dev.fencepost.edge.config.Reading;
 import dev.fencepost.edge.host.SystemTime;
+import dev.fencepost.lease.StoreException;
 import io.quarkus.runtime.Quarkus;
 import io.quarkus.runtime.QuarkusApplication;
 import jakarta.inject.Inject;
 import java.nio.file.Path;
+import org.jboss.logging.Logger;
 
 /** The life of the service inside Quarkus: start, wait for a signal, drain. */
 public final class ServeApplication implements QuarkusApplication {
+
+    private static final Logger LOG = Logger.getLogger("dev.fencepost");
+
+    /** As in sysexits, and as the short commands answer it. */
+    private static final int STORE_UNAVAILABLE = 69;
 
     private final Service service;
 
@@ -35,7 +42,12 @@ public final class ServeApplication implements QuarkusApplication {
         if (!(reading instanceof Reading.Accepted accepted)) {
             throw new IllegalStateException("the jobs file changed while the service started");
         }
-        service.start(arguments, accepted.file());
+        try {
+            service.start(arguments, accepted.file());
+        } catch (StoreException e) { // not even to be opened; one that only does not answer is waited for
+            LOG.error("the store cannot be opened: " + e.getMessage());
+            return STORE_UNAVAILABLE;
+        }
         return service.awaitEnd();
     }
 }

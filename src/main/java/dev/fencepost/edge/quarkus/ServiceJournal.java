@@ -32,6 +32,7 @@ final class ServiceJournal implements Journal {
             count("stale_token_rejected", job.id(), 0);
             count("lease.lost", job.id(), 0);
             count("lease.taken_over", job.id(), 0);
+            count("lease.renewed", job.id(), 0);
             count("lease.renew_failed", job.id(), 0);
         }
         count("problems", "", 0);
@@ -81,8 +82,7 @@ final class ServiceJournal implements Journal {
                                 + " after the slot");
             }
             case Event.Executed e -> {
-                meters.counter("scheduled.executed", "job", e.job(), "outcome", e.outcome())
-                        .increment();
+                executed(e.job(), e.outcome());
                 meters.timer("run.duration", "job", e.job()).record(notNegative(e.ran()));
                 log(
                         e.failure() ? Level.WARN : Level.INFO,
@@ -123,8 +123,10 @@ final class ServiceJournal implements Journal {
                         "lease of a dead runner of this host given up for it, " + e.processesKilled()
                                 + " of its processes killed; it was " + e.deadOwner());
             }
-            case Event.Abandoned e ->
+            case Event.Abandoned e -> {
+                executed(e.job(), "ABANDONED");
                 log(Level.WARN, e.job(), e.slot(), e.fence(), "attempt " + e.attempt() + " written as ABANDONED");
+            }
             case Event.StoreAvailable e -> storeAvailable(e);
             case Event.Note e -> log(Level.INFO, e.job(), null, null, e.text());
             case Event.Problem e -> {
@@ -151,6 +153,10 @@ final class ServiceJournal implements Journal {
         } else {
             log(Level.WARN, null, null, null, "store not available, trying again: " + e.cause());
         }
+    }
+
+    private void executed(String job, String outcome) {
+        meters.counter("scheduled.executed", "job", job, "outcome", outcome).increment();
     }
 
     private void count(String name, String job, long by) {

@@ -28,7 +28,7 @@ class MainTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"validate", "explain", "next"})
+    @ValueSource(strings = {"validate", "explain", "next", "run", "status", "history", "events", "lease", "demo"})
     void eachCommandHasAHelpWithExamplesAndNoColours(String command) {
         CommandRun run = CommandRun.of(dir, command, "--help");
         assertEquals(ExitCode.FINE, run.exitCode());

@@ -81,11 +81,14 @@ class OsChildrenTest {
 
     @Test
     void sweepKillsTheRunAndNothingElse(@TempDir Path directory) throws Exception {
+        String number = "300." + Math.floorMod(bench.runId.hashCode(), 100_000_000);
         Bench other = new Bench(directory, bench);
         ChildProcess stays = other.start("sleep", "300");
-        ChildProcess goes = bench.shell("(setsid sleep 301 &); env -i sleep 302");
-        assertTrue(Bench.eventually(() -> Bench.withArgument("sleep\0" + "302").size() == 1));
-        assertTrue(Bench.eventually(() -> Bench.withArgument("sleep\0" + "301").size() == 1));
+        ChildProcess goes = bench.shell("(setsid sleep " + number + "1 &); env -i sleep " + number + "2");
+        assertTrue(Bench.eventually(
+                () -> Bench.withArgument("sleep\0" + number + "2").size() == 1));
+        assertTrue(Bench.eventually(
+                () -> Bench.withArgument("sleep\0" + number + "1").size() == 1));
         assertEquals(0, bench.children.sweep(new RunId(UUID.randomUUID())));
         assertEquals(3, bench.children.sweep(bench.runId));
         assertEquals(137, Bench.end(goes).exit().code());

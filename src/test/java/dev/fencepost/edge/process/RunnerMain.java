@@ -42,9 +42,10 @@ final class RunnerMain {
     }
 
     private static void parallel(Bench bench, int count) throws Exception {
+        String seconds = "60." + ProcessHandle.current().pid();
         // A class that is not loaded yet costs a file; a packaged runner has its jars open already.
         Bench first = new Bench(bench.directory, bench);
-        ChildProcess early = first.start("sleep", "60");
+        ChildProcess early = first.start("sleep", seconds);
         early.stop(Duration.ofSeconds(5));
         Bench.end(early);
         bench.threads
@@ -57,7 +58,7 @@ final class RunnerMain {
         for (int i = 0; i < count; i++) {
             Bench each = new Bench(bench.directory, bench);
             try {
-                children.add(each.start("sleep", "60"));
+                children.add(each.start("sleep", seconds));
             } catch (StartFailure e) {
                 refusals.add(String.valueOf(e.getMessage()));
             }
@@ -69,6 +70,6 @@ final class RunnerMain {
         System.out.println("started " + children.size() + " refused " + refusals.size() + " first "
                 + refusals.stream().findFirst().orElse("-"));
         System.out.println("afterwards " + bench.run("true").exit().code() + " left "
-                + Bench.withArgument("sleep\0" + "60").size());
+                + Bench.withArgument("sleep\0" + seconds).size());
     }
 }

@@ -1,0 +1,247 @@
+package dev.fencepost.run;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.fencepost.host.Event;
+import dev.fencepost.lease.Owner;
+import dev.fencepost.lease.Refusal;
+import dev.fencepost.lease.RunId;
+import dev.fencepost.lease.StoreException;
+import dev.fencepost.lease.StoreException.Kind;
+import dev.fencepost.run.Runner.Result;
+import dev.fencepost.run.StopRequest.Reason;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
+import java.util.UUID;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class RunnerTest {
+
+    private static final Duration TTL = Duration.ofSeconds(60); // deadline 3 s before the end
+
+    @TempDir
+    @SuppressWarnings("NullAway.Init")
+    private Path folder;
+
+    @SuppressWarnings("NullAway.Init")
+    private Rig rig;
+
+    private final StopRequest stop = new StopRequest();
+    private final Job job = Rig.job("a");
+
+    @BeforeEach
+    void open() {
+        rig = new Rig(folder);
+        rig.real.register(List.of(job));
+    }
+
+    @AfterEach
+    void close() {
+        rig.close();
+    }
+
+    private Result run(Job what) throws InterruptedException {
+        return rig.runner.run(what, rig.slot(), rig.runner.newRunId(), stop, false, files -> {});
+    }
+
+    private Result.Ended ended() throws InterruptedException {
+        return assertInstanceOf(Result.Ended.class, run(job));
+    }
+
+    private Attempt attempt() {
+        return rig.attempts("a").getFirst();
+    }
+
+    private void assertReleased() {
+        assertNull(Objects.requireNonNull(rig.real.inspect("a")).owner());
+    }
+
+    @Test
+    void aCommandThatEndsWithZeroSucceedsAndTheLeaseIsGivenBack() throws Exception {
+        Result.Ended end = ended();
+        assertEquals(Outcome.SUCCEEDED, end.outcome());
+        assertEquals(Outcome.SUCCEEDED, attempt().outcome());
+        assertReleased();
+        assertEquals(1, rig.events(Event.Executed.class).size());
+    }
+
+    @Test
+    void anotherCodeIsAFailureWithTheCodeAsReason() throws Exception {
+        rig.children.life = child -> child.code = 3;
+        assertEquals("exit code 3", ended().reason());
+        assertEquals(Outcome.FAILED, attempt().outcome());
+        assertReleased();
+    }
+
+    @Test
+    void aCommandThatCannotBeStartedIsAFailedAttempt() throws Exception {
+        rig.children.refusal = "no such file: x";
+        Result.Ended end = ended();
+        assertEquals(Outcome.FAILED, end.outcome());
+        assertEquals("could not be started: no such file: x", attempt().reason());
+    }
+
+    @Test
+    void theTimeoutStopsTheChildWithItsGrace() throws Exception {
+        rig.children.life = child -> child.hangs = true;
+        Job limited = Rig.job("a", TTL, 2, Duration.ofSeconds(20));
+        assertEquals(
+                Outcome.TIMED_OUT,
+                assertInstanceOf(Result.Ended.class, run(limited)).outcome());
+        assertEquals(List.of(Duration.ofSeconds(5)), rig.children.started.getFirst().stops);
+        assertEquals(Outcome.TIMED_OUT, attempt().outcome());
+    }
+
+    @Test
+    void aRefusedRenewalStopsTheChildAndTheAttemptIsLost() throws Exception {
+        rig.children.life = child -> {
+            rig.real.breakLease("a", "test");
+            rig.spawner.keeper();
+        };
+        assertEquals(Outcome.LEASE_LOST, ended().outcome());
+        assertEquals(1, rig.children.started.getFirst().stops.size());
+        assertEquals(1, rig.events(Event.LeaseLost.class).size());
+        assertEquals(Outcome.CANCELLED, attempt().outcome()); // written by the break, and written once
+    }
+
+    @Test
+    void aDeadlineThatPassesStopsTheChildAndTheAttemptIsLost() throws Exception {
+        rig.children.life = child -> {
+            rig.time.pass(TTL.minusSeconds(2));
+            rig.lookAtDeadlines();
+        };
+        assertEquals(Outcome.LEASE_LOST, ended().outcome());
+        assertEquals(Outcome.LEASE_LOST, attempt().outcome());
+        Duration grace = rig.children.started.getFirst().stops.getFirst();
+        assertTrue(grace.compareTo(Duration.ofMillis(1_500)) <= 0, "the grace fits in the margin: " + grace);
+        assertReleased();
+    }
+
+    @Test
+    void aChildIsNotStartedAfterTheDeadlineOfItsLease() throws Exception {
+        rig.folders.preparing = () -> rig.time.pass(TTL); // frozen between the claim and the start
+        assertEquals(Outcome.LEASE_LOST, ended().outcome());
+        assertEquals(List.of(), rig.children.started);
+        assertEquals(Outcome.LEASE_LOST, attempt().outcome());
+    }
+
+    @Test
+    void aCompletionThatComesTooLateIsRefusedAndTold() throws Exception {
+        rig.children.life = child -> rig.time.pass(TTL);
+        Result.Ended end = ended();
+        assertEquals(Refusal.EXPIRED, end.refused());
+        assertEquals(Outcome.LEASE_LOST, end.outcome());
+        assertEquals(Outcome.LEASE_LOST, attempt().outcome());
+        assertEquals(1, rig.events(Event.StaleTokenRejected.class).size());
+        assertEquals(false, rig.real.events(1).getFirst().accepted());
+    }
+
+    @Test
+    void aCompletionWhoseAnswerWasLostIsReadBackAndCounts() throws Exception {
+        rig.faults.after("complete", new StoreException(Kind.AMBIGUOUS, "cut", null));
+        Result.Ended end = ended();
+        assertNull(end.refused());
+        assertEquals(Outcome.SUCCEEDED, end.outcome());
+        assertEquals(1, rig.faults.calls("complete"));
+        assertEquals(List.of(), rig.events(Event.StaleTokenRejected.class));
+    }
+
+    @Test
+    void aCompletionThatNeverArrivedIsSentAgain() throws Exception {
+        rig.faults.insteadOf("complete", new StoreException(Kind.AMBIGUOUS, "cut", null));
+        assertEquals(Outcome.SUCCEEDED, ended().outcome());
+        assertEquals(2, rig.faults.calls("complete"));
+        assertEquals(Outcome.SUCCEEDED, attempt().outcome());
+    }
+
+    @Test
+    void aCompletionThatIsNeverAnsweredDoesNotHoldTheJobForEver() throws Exception {
+        for (int i = 0; i < 1_000; i++) {
+            rig.faults.insteadOf("complete", new StoreException(Kind.UNAVAILABLE, "too slow", null));
+        }
+        rig.time.beforeSleep = rig::renewOnce; // for renewals go through, and so the end of the lease moves on and on
+        assertEquals(Outcome.LEASE_LOST, ended().outcome());
+        assertTrue(rig.faults.calls("renew") > 0);
+        assertReleased();
+    }
+
+    @Test
+    void aClaimWhoseAnswerWasLostIsFoundByItsRunIdAndNotDoubled() throws Exception {
+        rig.faults.after("start", new StoreException(Kind.AMBIGUOUS, "cut", null));
+        assertEquals(Outcome.SUCCEEDED, ended().outcome());
+        assertEquals(1, rig.attempts("a").size());
+        assertEquals(1, attempt().fence().value());
+    }
+
+    @Test
+    void aClaimThatIsNeverAnsweredStartsNothing() throws Exception {
+        for (int i = 0; i < 1_000; i++) {
+            rig.faults.insteadOf("start", new StoreException(Kind.UNAVAILABLE, "away", null));
+        }
+        assertInstanceOf(Result.NoAnswer.class, run(job));
+        assertEquals(List.of(), rig.children.started);
+        assertTrue(rig.faults.calls("start") < 30, "no hot loop");
+    }
+
+    @Test
+    void aShutdownEndsTheWaitForAClaim() throws Exception {
+        for (int i = 0; i < 1_000; i++) {
+            rig.faults.insteadOf("start", new StoreException(Kind.UNAVAILABLE, "away", null));
+        }
+        stop.request(Reason.SHUTDOWN, "shutdown", Duration.ZERO);
+        assertInstanceOf(Result.NoAnswer.class, run(job));
+        assertEquals(1, rig.faults.calls("start"));
+    }
+
+    @Test
+    void aShutdownLeavesTheTickOpenAndDoesNotCount() throws Exception {
+        for (int i = 0; i < 5; i++) { // more often than max-attempts
+            StopRequest each = new StopRequest();
+            rig.children.life = child -> each.request(Reason.SHUTDOWN, "shutdown", Duration.ofSeconds(5));
+            Result result = rig.runner.run(job, rig.slot(), rig.runner.newRunId(), each, false, files -> {});
+            assertEquals(
+                    Outcome.ABANDONED,
+                    assertInstanceOf(Result.Ended.class, result).outcome());
+        }
+        assertReleased();
+        rig.children.life = child -> {};
+        assertEquals(Outcome.SUCCEEDED, ended().outcome());
+        assertEquals(6, attempt().number());
+    }
+
+    @Test
+    void aRunThatIsStoppedBeforeItsClaimWasAnsweredStartsNoChild() throws Exception {
+        stop.request(Reason.CANCEL, "Ctrl-C", Duration.ZERO);
+        assertEquals(Outcome.CANCELLED, ended().outcome());
+        assertEquals(List.of(), rig.children.started);
+        assertReleased();
+    }
+
+    @Test
+    void aJobThatIsHeldIsLeftAlone() throws Exception {
+        rig.real.start(job, rig.slot(), new Owner("other"), new RunId(new UUID(9, 9)), false);
+        assertEquals(
+                new Owner("other"),
+                assertInstanceOf(Result.Held.class, run(job)).by().owner());
+        assertEquals(List.of(), rig.children.started);
+    }
+
+    @Test
+    void anErrorOfOursLeavesNoChildAlive() {
+        assertThrows(
+                IllegalStateException.class,
+                () -> rig.runner.run(job, rig.slot(), rig.runner.newRunId(), stop, false, files -> {
+                    throw new IllegalStateException("ours");
+                }));
+        assertEquals(List.of(Duration.ZERO), rig.children.started.getFirst().stops);
+    }
+}

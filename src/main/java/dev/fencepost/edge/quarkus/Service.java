@@ -6,6 +6,7 @@ import dev.fencepost.edge.Assembly.Crew;
 import dev.fencepost.edge.config.JobsFile;
 import dev.fencepost.edge.host.StateDirectory;
 import dev.fencepost.edge.jdbc.JdbcStore;
+import dev.fencepost.host.Time;
 import dev.fencepost.run.Job;
 import dev.fencepost.run.JobLoop;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -31,6 +32,11 @@ public class Service {
 
     /** 128 + SIGTERM. */
     static final int FORCED = 143;
+
+    private static final String WAKE = "wake";
+
+    /** With no wake-up for so long the scheduler is not trusted any more. */
+    private static final Duration LONGEST_SLEEP = Node.LOOK_AHEAD.multipliedBy(3);
 
     /** A process and its group are often signalled together; what comes so soon is the same wish. */
     private static final long ECHO_MILLIS = 250;
@@ -77,12 +83,39 @@ public class Service {
         node.start();
         Signal.handle(new Signal("TERM"), signal -> stop());
         Signal.handle(new Signal("INT"), signal -> stop());
+        scheduleWakes(node);
+        assembly.spawner().platformThread("wake-watch", () -> watchWakes(node, assembly.time()));
+        node.wake();
+    }
+
+    private void scheduleWakes(Node node) {
         scheduler
-                .newJob("wake")
+                .newJob(WAKE)
                 .setInterval(Node.LOOK_AHEAD.toSeconds() + "s")
                 .setTask(execution -> node.wake())
                 .schedule();
-        node.wake();
+    }
+
+    /**
+     * The scheduler counts its interval on the wall clock: when that is set back by hours, it would not wake the node for as long. So a
+     * thread that knows the boot clock alone schedules it anew.
+     */
+    private void watchWakes(Node node, Time time) {
+        try {
+            while (true) {
+                time.sleep(Node.LOOK_AHEAD);
+                Duration late = node.sinceLastWake();
+                if (late.compareTo(LONGEST_SLEEP) > 0 && !draining.get()) {
+                    LOG.infof(
+                            "not woken for %d ms (the clock may have been set back): scheduled anew", late.toMillis());
+                    node.wake();
+                    scheduler.unscheduleJob(WAKE);
+                    scheduleWakes(node);
+                }
+            }
+        } catch (InterruptedException stopped) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     private void gauges(Node node) {

@@ -101,7 +101,8 @@ class GuardTest {
                 runner(before, List.of("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"), "parallel", "none", "30");
         String said = new String(runner.getInputStream().readAllBytes(), java.nio.charset.StandardCharsets.UTF_8);
         assumeTrue(
-                !said.contains("Could not find or load main class"), "the other user may not read the classes: " + said);
+                !said.contains("Could not find or load main class"),
+                "the other user may not read the classes: " + said);
         assertTrue(said.contains("(EAGAIN)"), said);
         assertTrue(said.contains("afterwards 0 left 0"), said);
     }

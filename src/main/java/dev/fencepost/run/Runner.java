@@ -378,7 +378,9 @@ public final class Runner {
                                 slot.key(),
                                 lease.fence().value(),
                                 refused.reason().name()));
-                        endAsLost(job, slot, lease, "completion refused: " + refused.reason(), stop);
+                        if (refused.reason() == Refusal.EXPIRED) { // else somebody has ended the attempt already
+                            endAsLost(job, slot, lease, "completion refused: EXPIRED", stop);
+                        }
                         return refused.reason();
                     }
                 }
@@ -410,7 +412,10 @@ public final class Runner {
     /** Best effort: where the store does not answer, the next claimant writes the attempt as ABANDONED. */
     private void endAsLost(Job job, Slot slot, Lease lease, String reason, StopRequest stop) {
         try {
-            ticks.endAsLost(lease, reason);
+            if (!ticks.endAsLost(lease, reason)) {
+                journal.record(new Event.StaleTokenRejected(
+                        job.id(), slot.key(), lease.fence().value(), Refusal.STALE_TOKEN.name()));
+            }
         } catch (StoreException e) {
             if (stop.reason() != StopRequest.Reason.SHUTDOWN) {
                 journal.record(new Event.Note(

@@ -63,7 +63,8 @@ public interface Ticks {
     Completed complete(Lease lease, Completion completion);
 
     /**
-     * Ends an attempt that has no end yet as LEASE_LOST, without a lease (semantics 3.10).
+     * Ends an attempt that has no end yet as LEASE_LOST, without a lease (semantics 3.10). If somebody has ended it before, nothing of
+     * it changes and the refusal is stored as an event, as at {@link #complete}.
      *
      * @return whether this call ended it
      */

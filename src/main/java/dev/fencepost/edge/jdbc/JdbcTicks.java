@@ -447,13 +447,20 @@ final class JdbcTicks implements Ticks {
 
     @Override
     public boolean endAsLost(Lease lease, String reason) {
-        return database.write(
-                "end " + lease.resource() + " as lost",
-                Urgency.URGENT,
-                session -> session.run(END_AS_LOST, JdbcLeases.identity(lease).and("reason", reason))
-                                .get(1)
-                                .first()
-                        != null);
+        return database.write("end " + lease.resource() + " as lost", Urgency.URGENT, session -> {
+            if (session.run(END_AS_LOST, JdbcLeases.identity(lease).and("reason", reason))
+                            .get(1)
+                            .first()
+                    != null) {
+                return true;
+            }
+            // Somebody else has ended it: a write of a late holder like any other, and recorded like one.
+            session.one(
+                    REFUSED_EVENT,
+                    JdbcLeases.identity(lease)
+                            .and("reason", whyRefused(session, lease).name()));
+            return false;
+        });
     }
 
     @Override

@@ -49,7 +49,7 @@ final class Wait {
 
     static void sleep(Duration duration) {
         try {
-            Thread.sleep(duration);
+            Thread.sleep(duration); // between two looks at other processes, which cannot call us
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new AssertionError("interrupted", e);

@@ -44,7 +44,7 @@ class RunCommandTest {
             if (condition.getAsBoolean()) {
                 return true;
             }
-            Thread.sleep(10);
+            Thread.sleep(10); // polls a real process, which cannot call us
         }
         return false;
     }

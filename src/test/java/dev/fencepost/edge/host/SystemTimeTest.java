@@ -68,7 +68,7 @@ class SystemTimeTest {
         SystemTime time = new SystemTime(proc);
         Thread suspend = Thread.ofVirtual().start(() -> {
             try {
-                Thread.sleep(20);
+                Thread.sleep(20); // the clock under test has to be asleep when its file changes
                 Files.writeString(uptime, "90000.00 0.00\n");
             } catch (Exception e) {
                 throw new IllegalStateException(e);

@@ -189,7 +189,7 @@ final class Bench {
             if (System.nanoTime() > end) {
                 return false;
             }
-            Thread.sleep(10);
+            Thread.sleep(10); // polls real processes, which cannot call us
         }
         return true;
     }

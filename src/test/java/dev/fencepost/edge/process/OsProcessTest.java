@@ -203,7 +203,7 @@ class OsProcessTest {
         child.stop(Duration.ZERO);
         Ended ended = Bench.end(child);
         assertNotNull(ended.exit());
-        Thread.sleep(50);
+        Thread.sleep(50); // time for a survivor to start a copy of itself
         assertNothingLeft();
         assertEquals(List.of(), Bench.withArgument(script.toString()));
     }

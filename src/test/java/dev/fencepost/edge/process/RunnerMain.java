@@ -30,7 +30,7 @@ final class RunnerMain {
         if (Bench.eventually(() -> Bench.withArgument(number).size() >= 2)) {
             System.out.println("run " + bench.runId);
         }
-        Thread.sleep(Duration.ofMinutes(2));
+        Thread.sleep(Duration.ofMinutes(2)); // until the test kills this process
     }
 
     private static void run(Bench bench, List<String> command) throws Exception {

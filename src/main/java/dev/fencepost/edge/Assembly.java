@@ -9,7 +9,11 @@ import dev.fencepost.edge.host.SystemThreads;
 import dev.fencepost.edge.host.SystemTime;
 import dev.fencepost.edge.jdbc.JdbcStore;
 import dev.fencepost.edge.process.OsChildren;
+import dev.fencepost.edge.process.OsPrograms;
 import dev.fencepost.edge.process.RunFolders;
+import dev.fencepost.edge.sink.HttpActions;
+import dev.fencepost.edge.sink.Publisher;
+import dev.fencepost.effect.SinkDefinition;
 import dev.fencepost.host.Entropy;
 import dev.fencepost.host.Journal;
 import dev.fencepost.host.Spawner;
@@ -19,6 +23,7 @@ import dev.fencepost.lease.Incarnation;
 import dev.fencepost.lease.Owner;
 import dev.fencepost.run.Job;
 import dev.fencepost.run.Runner;
+import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
 
@@ -57,15 +62,32 @@ public final class Assembly {
         };
     }
 
-    /** What carries out slots on this host. */
-    public Crew crew(Store store, StateDirectory directory) {
+    /**
+     * What carries out slots on this host.
+     *
+     * @param sinks all that the jobs file names, those of its jobs included
+     */
+    public Crew crew(Store store, StateDirectory directory, Collection<SinkDefinition> sinks) {
         Incarnation self = OsChildren.thisIncarnation(directory.nodeId(), time, entropy);
         OsChildren children = new OsChildren(self, time, spawner, journal);
         RunFolders folders = new RunFolders(directory.runs());
+        Publisher publisher = new Publisher(directory.path(), sinks, new OsPrograms());
         DeadlineWatch watch = new DeadlineWatch(time);
         Owner owner = self.owner();
         Runner runner = new Runner(
-                store, store, children, folders, watch, time, spawner, entropy, journal, owner, LOG_LIMIT_BYTES);
+                store,
+                store,
+                children,
+                new HttpActions(),
+                folders,
+                publisher,
+                watch,
+                time,
+                spawner,
+                entropy,
+                journal,
+                owner,
+                LOG_LIMIT_BYTES);
         return new Crew(owner, children, folders, watch, runner);
     }
 

@@ -53,6 +53,21 @@ public sealed interface Event {
     /** An earlier attempt was found without a living holder and is written as ABANDONED. */
     record Abandoned(String job, String slot, int attempt, long fence) implements Event {}
 
+    /**
+     * An effect came into a state. {@code newestFence}: the higher token that it was refused for. {@code waits}: a person has to look.
+     */
+    record EffectChanged(
+            String job,
+            String slot,
+            long fence,
+            String sink,
+            String key,
+            String state,
+            @Nullable String reason,
+            @Nullable Long newestFence,
+            boolean waits)
+            implements Event {}
+
     /** The store did not answer, or answers again. Recorded on change only. */
     record StoreAvailable(boolean available, @Nullable String cause) implements Event {}
 

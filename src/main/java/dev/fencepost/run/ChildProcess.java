@@ -39,8 +39,15 @@ public interface ChildProcess {
      * @param code exit code, or 128 + signal when a signal ended it
      * @param signal the signal's number if it was surely a signal, else null. Java cannot tell a death by signal from an exit with the
      *     code 128 + n; where the guard's init can, it does
+     * @param reason in words, where there is more to say than code and signal
      */
-    record Exit(int code, @Nullable Integer signal) {}
+    record Exit(
+            int code, @Nullable Integer signal, @Nullable String reason) {
+
+        public Exit(int code, @Nullable Integer signal) {
+            this(code, signal, null);
+        }
+    }
 
     /**
      * What was captured.

@@ -45,6 +45,8 @@ public interface Children {
      * @param log file for the captured output; its directory exists
      * @param logLimitBytes how much of the output is kept: head and tail, the cut said
      * @param secrets values that are masked wherever they appear in the output
+     * @param runAs name of the user to run as, or null for the runner's own
+     * @param withoutCredentials whether what would let it push by git is taken out of its environment
      */
     record Spec(
             RunId runId,
@@ -54,7 +56,21 @@ public interface Children {
             @Nullable String stdin,
             Path log,
             long logLimitBytes,
-            Set<String> secrets) {
+            Set<String> secrets,
+            @Nullable String runAs,
+            boolean withoutCredentials) {
+
+        public Spec(
+                RunId runId,
+                List<String> command,
+                Map<String, String> environment,
+                @Nullable Path workingDir,
+                @Nullable String stdin,
+                Path log,
+                long logLimitBytes,
+                Set<String> secrets) {
+            this(runId, command, environment, workingDir, stdin, log, logLimitBytes, secrets, null, false);
+        }
 
         /** The run alone: the rest may hold secrets. */
         @Override

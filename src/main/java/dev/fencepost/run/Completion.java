@@ -1,5 +1,7 @@
 package dev.fencepost.run;
 
+import dev.fencepost.effect.Announcement;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -10,6 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param exitCode and {@code signal}: null where the child was never started
  * @param result what the command wrote to its result file, at most 1 MiB
  * @param outputTail the end of its output, at most 64 KiB
+ * @param effects what it announces: stored with it, or not at all
  */
 public record Completion(
         Outcome outcome,
@@ -19,9 +22,30 @@ public record Completion(
         @Nullable Integer signal,
         @Nullable String reason,
         byte @Nullable [] result,
-        @Nullable String outputTail) {
+        @Nullable String outputTail,
+        List<Announcement> effects) {
 
     public static final int MAX_RESULT_BYTES = 1 << 20;
+
+    /** More effects than this of one run are a mistake. */
+    public static final int MAX_EFFECTS = 1_000;
+
+    public Completion {
+        effects = List.copyOf(effects);
+    }
+
+    /** Without effects. */
+    public Completion(
+            Outcome outcome,
+            boolean closesTick,
+            boolean counted,
+            @Nullable Integer exitCode,
+            @Nullable Integer signal,
+            @Nullable String reason,
+            byte @Nullable [] result,
+            @Nullable String outputTail) {
+        this(outcome, closesTick, counted, exitCode, signal, reason, result, outputTail, List.of());
+    }
 
     /** The outcome alone: result and output are payload. */
     @Override

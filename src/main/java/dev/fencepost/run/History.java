@@ -53,6 +53,10 @@ public interface History {
 
     record Range(long count, Instant first, Instant last) {}
 
+    /**
+     * @param effect key of the effect that it is about, or null
+     * @param newestFence where it was refused, the newest token that was known then, or null
+     */
     record WriteEvent(
             Instant at,
             String resource,
@@ -60,5 +64,20 @@ public interface History {
             long fence,
             @Nullable String runId,
             boolean accepted,
-            @Nullable String reason) {}
+            @Nullable String reason,
+            @Nullable String effect,
+            @Nullable Long newestFence) {
+
+        /** Of a write that is about no effect, where no newer token was known. */
+        public WriteEvent(
+                Instant at,
+                String resource,
+                String owner,
+                long fence,
+                @Nullable String runId,
+                boolean accepted,
+                @Nullable String reason) {
+            this(at, resource, owner, fence, runId, accepted, reason, null, null);
+        }
+    }
 }

@@ -2,12 +2,10 @@ package dev.fencepost.run;
 
 import dev.fencepost.schedule.CatchUp;
 import dev.fencepost.schedule.Schedule;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneId;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -17,34 +15,31 @@ import org.jspecify.annotations.Nullable;
  *
  * @param id {@code [a-z0-9][a-z0-9._-]{0,62}}; also the name of its lease
  * @param zone in which people are shown its times; a cron schedule is read in it too
- * @param command program and arguments, started without a shell
- * @param workingDir where the command is started, or null for the runner's own directory
- * @param env variables that the command gets on top of the runner's environment
- * @param secrets values that are masked in captured output
- * @param stdin what the command reads, or null for an empty input
+ * @param secrets values that are masked in captured output, results and effects
  * @param ttl length of the lease, counted anew at each renewal
  * @param timeout wall-clock limit of one attempt, or null for none
  * @param grace from SIGTERM to SIGKILL
  * @param startFrom slots from here on are due when the job is seen for the first time, or null for from now on
  * @param maxAttempts how often a slot is tried whose attempts end without a verdict of the command
  * @param freshAfter how long the job may be without a success before health says so, or null where no gap is known
+ * @param publish what every successful run announces as effects
+ * @param filesMustChange whether a run with nothing to publish to git has failed
  */
 public record Job(
         String id,
         Schedule schedule,
         ZoneId zone,
-        List<String> command,
-        @Nullable Path workingDir,
-        Map<String, String> env,
+        Action action,
         Set<String> secrets,
-        @Nullable String stdin,
         Duration ttl,
         @Nullable Duration timeout,
         Duration grace,
         CatchUp catchUp,
         @Nullable Instant startFrom,
         int maxAttempts,
-        @Nullable Duration freshAfter) {
+        @Nullable Duration freshAfter,
+        List<Publication> publish,
+        boolean filesMustChange) {
 
     public static final Pattern ID = Pattern.compile("[a-z0-9][a-z0-9._-]{0,62}");
 
@@ -52,15 +47,11 @@ public record Job(
         if (!ID.matcher(id).matches()) {
             throw new IllegalArgumentException("job id " + id + " does not match " + ID);
         }
-        if (command.isEmpty()) {
-            throw new IllegalArgumentException("job " + id + " has no command");
-        }
         if (maxAttempts < 1) {
             throw new IllegalArgumentException("job " + id + ": max-attempts must be at least 1, not " + maxAttempts);
         }
-        command = List.copyOf(command);
-        env = Map.copyOf(env);
         secrets = Set.copyOf(secrets);
+        publish = List.copyOf(publish);
     }
 
     /** The id alone: the other fields may hold secrets. */

@@ -1,5 +1,7 @@
 package dev.fencepost.run;
 
+import dev.fencepost.effect.Announcement;
+import dev.fencepost.effect.EffectState;
 import dev.fencepost.host.Entropy;
 import dev.fencepost.host.Event;
 import dev.fencepost.host.Journal;
@@ -16,11 +18,14 @@ import dev.fencepost.lease.StoreException;
 import dev.fencepost.lease.Term;
 import dev.fencepost.run.ChildProcess.Exit;
 import dev.fencepost.run.ChildProcess.Output;
+import dev.fencepost.run.Publications.Announced;
+import dev.fencepost.run.Publications.Place;
 import dev.fencepost.run.Workspace.RunFiles;
 import dev.fencepost.schedule.Slot;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.Consumer;
@@ -34,6 +39,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Runner {
 
+    /** The reason of a run that ended well and changed nothing that may be published to git. */
+    public static final String NOTHING_TO_PUBLISH = "NOTHING_TO_PUBLISH";
+
     private static final Duration FIRST_BACKOFF = Duration.ofMillis(100);
     private static final Duration MAX_BACKOFF = Duration.ofSeconds(2);
 
@@ -46,7 +54,9 @@ public final class Runner {
     private final Leases leases;
     private final Ticks ticks;
     private final Children children;
+    private final HttpCalls httpCalls;
     private final Workspace workspace;
+    private final Publications publications;
     private final DeadlineWatch watch;
     private final Time time;
     private final Spawner spawner;
@@ -59,7 +69,9 @@ public final class Runner {
             Leases leases,
             Ticks ticks,
             Children children,
+            HttpCalls httpCalls,
             Workspace workspace,
+            Publications publications,
             DeadlineWatch watch,
             Time time,
             Spawner spawner,
@@ -70,7 +82,9 @@ public final class Runner {
         this.leases = leases;
         this.ticks = ticks;
         this.children = children;
+        this.httpCalls = httpCalls;
         this.workspace = workspace;
+        this.publications = publications;
         this.watch = watch;
         this.time = time;
         this.spawner = spawner;
@@ -83,12 +97,18 @@ public final class Runner {
     /** What came of a slot. */
     public sealed interface Result {
 
-        /** An attempt was made; the outcome is stored, or {@code refused} says why it is not. */
+        /**
+         * An attempt was made; the outcome is stored, or {@code refused} says why it is not.
+         *
+         * @param effects keys of what it announced; stored only if the outcome is
+         */
         record Ended(
                 Outcome outcome,
                 @Nullable Exit exit,
                 @Nullable String reason,
-                @Nullable Refusal refused) implements Result {}
+                @Nullable Refusal refused,
+                List<String> effects)
+                implements Result {}
 
         /** Another run holds the job's lease. */
         record Held(Lease by) implements Result {}
@@ -170,8 +190,14 @@ public final class Runner {
         long began = time.bootMillis();
         try (DeadlineWatch.Handle ignored = watch.watch(keeper, () -> stopAtDeadline(job, slot, lease, keeper, stop))) {
             Verdict verdict = carryOut(job, slot, granted, keeper, stop, started);
-            Refusal refused = store(job, slot, lease, keeper, verdict, stop);
-            Outcome outcome = refused == null ? verdict.completion().outcome() : Outcome.LEASE_LOST;
+            Stored stored = store(job, slot, lease, keeper, verdict, stop);
+            Refusal refused = stored.refused();
+            Completion completion = stored.completion();
+            Outcome outcome = refused == null ? completion.outcome() : Outcome.LEASE_LOST;
+            publications.close(job, verdict.place(), !outcome.isSuccess());
+            if (refused == null) {
+                tellEffects(job, slot, lease, completion);
+            }
             journal.record(new Event.Executed(
                     job.id(),
                     slot.key(),
@@ -179,10 +205,14 @@ public final class Runner {
                     lease.fence().value(),
                     outcome.name(),
                     outcome.isFailure() && stop.reason() != StopRequest.Reason.SHUTDOWN,
-                    verdict.completion().reason(),
+                    completion.reason(),
                     Duration.ofMillis(time.bootMillis() - began)));
             return new Result.Ended(
-                    outcome, verdict.exit(), verdict.completion().reason(), refused);
+                    outcome,
+                    verdict.exit(),
+                    completion.reason(),
+                    refused,
+                    completion.effects().stream().map(Announcement::key).toList());
         } finally {
             keeper.close();
             renewing.interrupt();
@@ -239,32 +269,57 @@ public final class Runner {
         };
     }
 
-    /** How the child ended and what is to be stored of it. */
-    private record Verdict(Completion completion, @Nullable Exit exit) {}
+    /**
+     * How the child ended and what is to be stored of it.
+     *
+     * @param lostEffects keys of what it would have announced, if the lease is lost
+     */
+    private record Verdict(Completion completion, @Nullable Exit exit, Place place, List<String> lostEffects) {}
+
+    /** What became of a completion: as it is in the store, or why it is not there. */
+    private record Stored(Completion completion, @Nullable Refusal refused) {}
+
+    private void tellEffects(Job job, Slot slot, Lease lease, Completion completion) {
+        for (Announcement effect : completion.effects()) {
+            journal.record(new Event.EffectChanged(
+                    job.id(),
+                    slot.key(),
+                    lease.fence().value(),
+                    effect.sink(),
+                    effect.key(),
+                    EffectState.PENDING.name(),
+                    null,
+                    null,
+                    false));
+        }
+    }
 
     private Verdict carryOut(
             Job job, Slot slot, Start.Started granted, Keeper keeper, StopRequest stop, Consumer<RunFiles> started)
             throws InterruptedException {
         if (stop.reason() != null) {
-            return new Verdict(stopped(stop), null);
+            return new Verdict(stopped(stop), null, Place.NONE, List.of());
         }
         RunFiles files;
         ChildProcess child;
+        Place place = Place.NONE;
         try {
             files = workspace.prepare(
                     job.id(), slot, granted.attempt(), granted.lease().runId());
+            place = publications.open(job, slot, files);
             // The claim's answer may have waited long for the store, the files for the disk, and we may have been
             // frozen.
             if (time.bootMillis() >= keeper.term().deadlineBootMillis()) {
                 stopAtDeadline(job, slot, granted.lease(), keeper, stop);
             }
             if (stop.reason() != null) {
-                return new Verdict(stopped(stop), null);
+                return new Verdict(stopped(stop), null, place, List.of());
             }
-            child = children.start(spec(job, slot, granted, files));
+            child = start(job, slot, granted, files, place);
         } catch (Children.StartFailure | IOException e) {
             String reason = "could not be started: " + e.getMessage();
-            return new Verdict(new Completion(Outcome.FAILED, true, true, null, null, reason, null, null), null);
+            Completion failed = new Completion(Outcome.FAILED, true, true, null, null, reason, null, null);
+            return new Verdict(failed, null, place, List.of());
         }
         boolean over = false;
         try {
@@ -274,7 +329,9 @@ public final class Runner {
             stop.ended();
             Output output = child.finish();
             over = true;
-            return new Verdict(completion(job, files, exit, output, stop), exit);
+            Completion completion = completion(job, slot, granted, files, place, exit, output, stop);
+            boolean lost = completion.outcome() == Outcome.LEASE_LOST;
+            return new Verdict(completion, exit, place, lost ? publications.keys(job, slot, files) : List.of());
         } finally {
             if (!over) { // an error of ours: nobody watches over the lease from here on, so the child must not go on
                 child.stop(Duration.ZERO);
@@ -309,25 +366,48 @@ public final class Runner {
         }
     }
 
-    private Completion completion(Job job, RunFiles files, Exit exit, Output output, StopRequest stop) {
+    private Completion completion(
+            Job job,
+            Slot slot,
+            Start.Started granted,
+            RunFiles files,
+            Place place,
+            Exit exit,
+            Output output,
+            StopRequest stop)
+            throws InterruptedException {
         StopRequest.Reason reason = stop.reason();
         Outcome outcome;
         String why = reason == null ? null : stop.text();
         byte[] result = null;
+        List<Announcement> effects = List.of();
         if (reason == null) {
             outcome = exit.code() == 0 ? Outcome.SUCCEEDED : Outcome.FAILED;
             if (outcome == Outcome.FAILED) {
-                why = exit.signal() == null ? "exit code " + exit.code() : "signal " + exit.signal();
+                why = words(exit);
             }
             try {
                 result = workspace.result(files);
-                long effect = workspace.firstAnnouncedEffect(files);
-                if (effect > 0) {
-                    outcome = Outcome.FAILED;
-                    why = "line " + effect + " of $FENCEPOST_EFFECTS names a sink, and none is configured;"
-                            + " nothing was sent";
+                if (result != null) {
+                    result = new Secrets(job.secrets()).masked(result);
                 }
-            } catch (IOException e) {
+                if (outcome == Outcome.SUCCEEDED) {
+                    Announced announced = publications.collect(
+                            job,
+                            slot,
+                            granted.attempt(),
+                            granted.lease().fence().value(),
+                            files,
+                            place,
+                            result);
+                    effects = announced.effects();
+                    if (announced.nothingToPublish()) {
+                        why = NOTHING_TO_PUBLISH;
+                        outcome = job.filesMustChange() ? Outcome.FAILED : outcome;
+                        effects = outcome == Outcome.FAILED ? List.of() : effects;
+                    }
+                }
+            } catch (IOException | Publications.Unpublishable e) {
                 outcome = Outcome.FAILED;
                 why = String.valueOf(e.getMessage());
             }
@@ -340,19 +420,41 @@ public final class Runner {
         }
         boolean closes = outcome != Outcome.LEASE_LOST && outcome != Outcome.ABANDONED;
         boolean counted = reason != StopRequest.Reason.SHUTDOWN;
-        return new Completion(outcome, closes, counted, exit.code(), exit.signal(), why, result, output.tail());
+        return new Completion(
+                outcome, closes, counted, exit.code(), exit.signal(), why, result, output.tail(), effects);
+    }
+
+    private static String words(Exit exit) {
+        if (exit.reason() != null) {
+            return exit.reason();
+        }
+        return exit.signal() == null ? "exit code " + exit.code() : "signal " + exit.signal();
+    }
+
+    /** What is stored instead of a completion that announces a key with other content than before. */
+    private static Completion conflict(Completion wanted, String text) {
+        return new Completion(
+                Outcome.FAILED,
+                true,
+                true,
+                wanted.exitCode(),
+                wanted.signal(),
+                text,
+                wanted.result(),
+                wanted.outputTail());
     }
 
     /**
      * Stores the end, until it has an answer or the lease is over by our own clock.
      *
-     * @return null when it is stored, else why not
+     * @return what is stored, or why nothing is
      */
-    private @Nullable Refusal store(Job job, Slot slot, Lease lease, Keeper keeper, Verdict verdict, StopRequest stop)
+    private Stored store(Job job, Slot slot, Lease lease, Keeper keeper, Verdict verdict, StopRequest stop)
             throws InterruptedException {
-        if (verdict.completion().outcome() == Outcome.LEASE_LOST) {
-            endAsLost(job, slot, lease, String.valueOf(verdict.completion().reason()), stop);
-            return null;
+        Completion completion = verdict.completion();
+        if (completion.outcome() == Outcome.LEASE_LOST) {
+            endAsLost(job, slot, lease, String.valueOf(completion.reason()), verdict.lostEffects(), stop);
+            return new Stored(completion, null);
         }
         long patience = stop.reason() == StopRequest.Reason.SHUTDOWN
                 ? time.bootMillis() + SHUTDOWN_PATIENCE.toMillis()
@@ -362,16 +464,17 @@ public final class Runner {
         boolean mayBeStored = false;
         while (true) {
             try {
-                if (mayBeStored && isStored(lease, verdict.completion())) {
-                    return null;
+                if (mayBeStored && isStored(lease, completion)) {
+                    return new Stored(completion, null);
                 }
-                switch (ticks.complete(lease, verdict.completion())) {
+                switch (ticks.complete(lease, completion)) {
                     case Completed.Stored stored -> {
-                        return null;
+                        return new Stored(completion, null);
                     }
+                    case Completed.Conflict other -> completion = conflict(completion, other.text());
                     case Completed.Refused refused -> {
-                        if (mayBeStored && isStored(lease, verdict.completion())) {
-                            return null;
+                        if (mayBeStored && isStored(lease, completion)) {
+                            return new Stored(completion, null);
                         }
                         journal.record(new Event.StaleTokenRejected(
                                 job.id(),
@@ -379,9 +482,9 @@ public final class Runner {
                                 lease.fence().value(),
                                 refused.reason().name()));
                         if (refused.reason() == Refusal.EXPIRED) { // else somebody has ended the attempt already
-                            endAsLost(job, slot, lease, "completion refused: EXPIRED", stop);
+                            endAsLost(job, slot, lease, "completion refused: EXPIRED", List.of(), stop);
                         }
-                        return refused.reason();
+                        return new Stored(completion, refused.reason());
                     }
                 }
             } catch (StoreException e) {
@@ -395,8 +498,10 @@ public final class Runner {
                             lease.fence().value(),
                             "the end of the run could not be stored; its output stays on disk",
                             e));
-                    endAsLost(job, slot, lease, "the store did not answer before the lease was over", stop);
-                    return Refusal.EXPIRED;
+                    List<String> keys =
+                            completion.effects().stream().map(Announcement::key).toList();
+                    endAsLost(job, slot, lease, "the store did not answer before the lease was over", keys, stop);
+                    return new Stored(completion, Refusal.EXPIRED);
                 }
                 time.sleep(backoff);
                 backoff = longer(backoff);
@@ -410,9 +515,9 @@ public final class Runner {
     }
 
     /** Best effort: where the store does not answer, the next claimant writes the attempt as ABANDONED. */
-    private void endAsLost(Job job, Slot slot, Lease lease, String reason, StopRequest stop) {
+    private void endAsLost(Job job, Slot slot, Lease lease, String reason, List<String> effects, StopRequest stop) {
         try {
-            if (!ticks.endAsLost(lease, reason)) {
+            if (!ticks.endAsLost(lease, reason, effects)) {
                 journal.record(new Event.StaleTokenRejected(
                         job.id(), slot.key(), lease.fence().value(), Refusal.STALE_TOKEN.name()));
             }
@@ -426,9 +531,29 @@ public final class Runner {
         }
     }
 
-    private Children.Spec spec(Job job, Slot slot, Start.Started granted, RunFiles files) {
+    private ChildProcess start(Job job, Slot slot, Start.Started granted, RunFiles files, Place place)
+            throws Children.StartFailure {
+        return switch (job.action()) {
+            case Action.Command command -> children.start(spec(job, command, slot, granted, files, place));
+            case Action.HttpCall call -> httpCalls.start(call, headers(job, slot, granted), files, job.secrets());
+        };
+    }
+
+    private static Map<String, String> headers(Job job, Slot slot, Start.Started granted) {
         Lease lease = granted.lease();
-        Map<String, String> environment = new HashMap<>(job.env());
+        return Map.of(
+                "Idempotency-Key", slot.idempotencyKey(job.id()),
+                "Fencing-Token", lease.fence().toString(),
+                "Fencepost-Job", job.id(),
+                "Fencepost-Slot", slot.key(),
+                "Fencepost-Attempt", String.valueOf(granted.attempt()),
+                "Fencepost-Run-Id", lease.runId().toString());
+    }
+
+    private Children.Spec spec(
+            Job job, Action.Command command, Slot slot, Start.Started granted, RunFiles files, Place place) {
+        Lease lease = granted.lease();
+        Map<String, String> environment = new HashMap<>(command.env());
         environment.put("FENCEPOST_JOB", job.id());
         environment.put("FENCEPOST_SLOT", slot.key());
         environment.put("FENCEPOST_ATTEMPT", String.valueOf(granted.attempt()));
@@ -445,15 +570,18 @@ public final class Runner {
         environment.put("FENCEPOST_OUTPUT_DIR", files.output().toString());
         environment.put("FENCEPOST_RESULT", files.result().toString());
         environment.put("FENCEPOST_EFFECTS", files.effects().toString());
+        environment.putAll(place.environment());
         return new Children.Spec(
                 lease.runId(),
-                job.command(),
+                command.words(),
                 environment,
-                job.workingDir(),
-                job.stdin(),
+                place.workingDir() == null ? command.workingDir() : place.workingDir(),
+                command.stdin(),
                 files.log(),
                 logLimitBytes,
-                job.secrets());
+                job.secrets(),
+                command.runAs(),
+                place.worktree() != null);
     }
 
     private static Duration longer(Duration backoff) {

@@ -58,7 +58,8 @@ public interface Ticks {
     /**
      * Stores the end of the attempt, its result, the tick's outcome and an accepted event, and releases the lease; in one transaction,
      * with the lease row locked, and only if owner, token and run id match, the attempt has no end, the tick no outcome, and the lease
-     * has not expired. Otherwise stores an event of the refusal, and nothing else.
+     * has not expired. The effects that it announces are stored with it; a key that is there already with the same content stays as it
+     * is. Otherwise stores an event of the refusal, and one for each effect, and nothing else.
      */
     Completed complete(Lease lease, Completion completion);
 
@@ -66,9 +67,15 @@ public interface Ticks {
      * Ends an attempt that has no end yet as LEASE_LOST, without a lease (semantics 3.10). If somebody has ended it before, nothing of
      * it changes and the refusal is stored as an event, as at {@link #complete}.
      *
+     * @param effects keys of what the run would have announced: for each an event of its refusal, with both tokens
      * @return whether this call ended it
      */
-    boolean endAsLost(Lease lease, String reason);
+    boolean endAsLost(Lease lease, String reason, List<String> effects);
+
+    /** The same of a run that would have announced nothing. */
+    default boolean endAsLost(Lease lease, String reason) {
+        return endAsLost(lease, reason, List.of());
+    }
 
     /**
      * Ends what a dead holder left: its lease is released and its attempt written as ABANDONED, if the lease is still this grant's and

@@ -28,7 +28,4 @@ public interface Workspace {
      * @throws IOException if it is larger than {@link Completion#MAX_RESULT_BYTES}, or cannot be read; the message is for a person
      */
     byte @Nullable [] result(RunFiles files) throws IOException;
-
-    /** The number of the first line that announces an effect, from 1; 0 if there is none. */
-    long firstAnnouncedEffect(RunFiles files) throws IOException;
 }

@@ -32,7 +32,9 @@ import org.jboss.logging.Logger;
 class ArchitectureTest {
 
     private static final String ROOT = "dev.fencepost";
-    private static final String[] CORE = {ROOT, ROOT + ".host", ROOT + ".schedule", ROOT + ".lease", ROOT + ".run"};
+    private static final String[] CORE = {
+        ROOT, ROOT + ".host", ROOT + ".schedule", ROOT + ".lease", ROOT + ".effect", ROOT + ".run"
+    };
 
     @ArchTest
     static final ArchRule CORE_IS_PLAIN_JAVA = noClasses()
@@ -71,7 +73,10 @@ class ArchitectureTest {
     static final ArchRule LEASE_KNOWS_NOTHING_OF_OURS_BUT_HOST = onlyKnows(".lease", ".host");
 
     @ArchTest
-    static final ArchRule RUN_KNOWS_WHAT_COMES_BEFORE_IT = onlyKnows(".run", ".host", ".schedule", ".lease");
+    static final ArchRule RUN_KNOWS_WHAT_COMES_BEFORE_IT = onlyKnows(".run", ".host", ".schedule", ".lease", ".effect");
+
+    @ArchTest
+    static final ArchRule EFFECT_KNOWS_WHAT_COMES_BEFORE_IT = onlyKnows(".effect", ".host", ".lease");
 
     @ArchTest
     static final ArchRule EDGE_PACKAGES_DO_NOT_SEE_EACH_OTHER = slices().matching(ROOT + ".edge.(*)..")

@@ -75,18 +75,17 @@ class JobLoopOnSqliteTest {
                 "j",
                 new Every(Duration.ofMinutes(1)),
                 ZoneOffset.UTC,
-                List.of("true"),
-                null,
-                Map.of(),
+                new Action.Command(List.of("true"), null, Map.of(), null, null),
                 Set.of(),
-                null,
                 Duration.ofMinutes(10),
                 null,
                 Duration.ofSeconds(1),
                 catchUp,
                 startFrom,
                 2,
-                null);
+                null,
+                List.of(),
+                false);
     }
 
     private JobLoop registered(Job job) {
@@ -96,7 +95,9 @@ class JobLoopOnSqliteTest {
                 store(),
                 store(),
                 new Stubs(),
+                new NoHttpCalls(),
                 new Folders(),
+                new NoPublications(),
                 watch,
                 time,
                 threads,
@@ -213,11 +214,6 @@ class JobLoopOnSqliteTest {
         @Override
         public byte @Nullable [] result(RunFiles files) {
             return null;
-        }
-
-        @Override
-        public long firstAnnouncedEffect(RunFiles files) {
-            return 0;
         }
     }
 }

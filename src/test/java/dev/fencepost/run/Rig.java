@@ -48,6 +48,7 @@ public final class Rig implements AutoCloseable {
     public final Owner owner = new Owner("me");
     public final People children = new People();
     public final Folders folders = new Folders();
+    public final NoPublications publications = new NoPublications();
     public final DeadlineWatch watch = new DeadlineWatch(time);
     public final JdbcStore real;
     public final Store store;
@@ -58,7 +59,19 @@ public final class Rig implements AutoCloseable {
         real.prepare();
         store = faults.before(real);
         runner = new Runner(
-                store, store, children, folders, watch, time, spawner, new Dice(), events::add, owner, 1 << 20);
+                store,
+                store,
+                children,
+                new NoHttpCalls(),
+                folders,
+                publications,
+                watch,
+                time,
+                spawner,
+                new Dice(),
+                events::add,
+                owner,
+                1 << 20);
     }
 
     public JobLoop loop(Job job) {
@@ -74,18 +87,17 @@ public final class Rig implements AutoCloseable {
                 id,
                 new Every(Duration.ofSeconds(10)),
                 ZoneOffset.UTC,
-                List.of("true"),
-                null,
-                Map.of(),
+                new Action.Command(List.of("true"), null, Map.of(), null, null),
                 Set.of(),
-                null,
                 ttl,
                 timeout,
                 Duration.ofSeconds(5),
                 CatchUp.DEFAULT,
                 null,
                 maxAttempts,
-                null);
+                null,
+                List.of(),
+                false);
     }
 
     public Slot slot() {
@@ -390,11 +402,6 @@ public final class Rig implements AutoCloseable {
         @Override
         public byte @Nullable [] result(RunFiles files) {
             return null;
-        }
-
-        @Override
-        public long firstAnnouncedEffect(RunFiles files) {
-            return 0;
         }
     }
 

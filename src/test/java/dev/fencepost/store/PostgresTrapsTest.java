@@ -99,18 +99,17 @@ class PostgresTrapsTest {
                 like.id(),
                 like.schedule(),
                 like.zone(),
-                like.command(),
-                null,
-                like.env(),
+                like.action(),
                 like.secrets(),
-                null,
                 ttl,
                 null,
                 like.grace(),
                 like.catchUp(),
                 null,
                 2,
-                null);
+                null,
+                List.of(),
+                false);
     }
 
     private static Lease running(Job job) {

@@ -18,6 +18,7 @@ import dev.fencepost.lease.Refusal;
 import dev.fencepost.lease.Renewal;
 import dev.fencepost.lease.RunId;
 import dev.fencepost.lease.StoreException;
+import dev.fencepost.run.Action;
 import dev.fencepost.run.Attempt;
 import dev.fencepost.run.Completed;
 import dev.fencepost.run.Completion;
@@ -171,18 +172,17 @@ abstract class StoreContract {
                 id,
                 schedule,
                 ZoneOffset.UTC,
-                List.of("true"),
-                null,
-                Map.of(),
+                new Action.Command(List.of("true"), null, Map.of(), null, null),
                 Set.of(),
-                null,
                 TTL,
                 null,
                 Duration.ofSeconds(1),
                 catchUp,
                 startFrom,
                 maxAttempts,
-                null);
+                null,
+                List.of(),
+                false);
     }
 
     final Job registered(Job job) {
@@ -1277,18 +1277,17 @@ abstract class StoreContract {
                     job.id(),
                     job.schedule(),
                     job.zone(),
-                    job.command(),
-                    null,
-                    Map.of(),
+                    job.action(),
                     Set.of(),
-                    null,
                     Duration.ZERO,
                     null,
                     job.grace(),
                     job.catchUp(),
                     null,
                     2,
-                    null);
+                    null,
+                    List.of(),
+                    false);
             assertThrows(IllegalArgumentException.class, () -> start(wrong, slot(0), ANNA));
             assertNull(view(job.id()));
         }

@@ -109,7 +109,7 @@ final class RunCommand implements Callable<Integer> {
                 throw usage("the slot " + wanted + " is still to come", job, wanted);
             }
             Slot slot = wanted == null ? manual(opened, now) : Slot.at(wanted);
-            Assembly.Crew crew = opened.assembly().crew(opened.store(), stateDirectory(opened));
+            Assembly.Crew crew = opened.assembly().crew(opened.store(), stateDirectory(opened), file.allSinks());
             opened.assembly().spawner().platformThread("deadline-watch", crew.watch());
             return run(opened, crew, job, slot, witness);
         }

@@ -1,5 +1,6 @@
 package dev.fencepost.edge.config;
 
+import dev.fencepost.run.Action;
 import dev.fencepost.run.Job;
 import dev.fencepost.schedule.CatchUp;
 import java.nio.file.Path;
@@ -103,11 +104,8 @@ final class JobReader {
                 id,
                 timing.schedule(),
                 own.zone().value(),
-                command,
-                workingDir,
-                plainEnv,
+                new Action.Command(command, workingDir, plainEnv, stdin == null ? null : stdin.value(), null),
                 masked,
-                stdin == null ? null : stdin.value(),
                 ttl.value(),
                 timeout,
                 own.grace().value(),
@@ -116,7 +114,9 @@ final class JobReader {
                         own.catchUpWindow() == null ? null : own.catchUpWindow().value()),
                 startFrom == null ? null : startFrom.value(),
                 own.maxAttempts().value(),
-                fresh == null ? null : fresh.value());
+                fresh == null ? null : fresh.value(),
+                List.of(),
+                false);
 
         List<Definition.Value> values = new ArrayList<>(timing.values());
         add(values, "timezone", own.zone(), Object::toString, "");

@@ -1,8 +1,10 @@
 package dev.fencepost.edge.config;
 
+import dev.fencepost.effect.SinkDefinition;
 import dev.fencepost.run.Job;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -16,6 +18,7 @@ import org.jspecify.annotations.Nullable;
  * @param path as it was named by the caller
  * @param writtenStore the store that the file names, or null when it names none
  * @param drain how long running jobs may go on at a graceful stop
+ * @param sinks of {@code sinks:}, by name
  * @param definitions by job id, in the order of the file
  * @param warnings doubtful things that do not refuse the file
  */
@@ -23,12 +26,14 @@ public record JobsFile(
         Path path,
         @Nullable StoreUrl writtenStore,
         Duration drain,
+        Map<String, SinkDefinition> sinks,
         Map<String, Definition> definitions,
         List<Finding> warnings) {
 
     public static final Duration DEFAULT_DRAIN = Duration.ofSeconds(30);
 
     public JobsFile {
+        sinks = Map.copyOf(sinks);
         definitions = Collections.unmodifiableMap(new LinkedHashMap<>(definitions));
         warnings = List.copyOf(warnings);
     }
@@ -36,6 +41,13 @@ public record JobsFile(
     /** The jobs in the order of the file. */
     public List<Job> jobs() {
         return definitions.values().stream().map(Definition::job).toList();
+    }
+
+    /** All sinks: those of {@code sinks:} and those of the jobs' {@code publish:}. */
+    public List<SinkDefinition> allSinks() {
+        List<SinkDefinition> all = new ArrayList<>(sinks.values());
+        jobs().forEach(job -> job.publish().forEach(each -> all.add(each.sink())));
+        return all;
     }
 
     public Optional<Job> job(String id) {

@@ -79,6 +79,7 @@ public final class JobsFileReader {
                 file,
                 store == null ? null : store.value(),
                 drain == null ? JobsFile.DEFAULT_DRAIN : drain.value(),
+                Map.of(),
                 definitions,
                 findings.warnings());
     }

@@ -184,8 +184,8 @@ public final class JdbcStore implements Store {
     }
 
     @Override
-    public boolean endAsLost(Lease lease, String reason) {
-        return ticks.endAsLost(lease, reason);
+    public boolean endAsLost(Lease lease, String reason, List<String> effects) {
+        return ticks.endAsLost(lease, reason, effects);
     }
 
     @Override

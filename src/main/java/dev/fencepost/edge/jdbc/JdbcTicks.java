@@ -446,7 +446,7 @@ final class JdbcTicks implements Ticks {
     }
 
     @Override
-    public boolean endAsLost(Lease lease, String reason) {
+    public boolean endAsLost(Lease lease, String reason, List<String> effects) {
         return database.write("end " + lease.resource() + " as lost", Urgency.URGENT, session -> {
             if (session.run(END_AS_LOST, JdbcLeases.identity(lease).and("reason", reason))
                             .get(1)

@@ -59,30 +59,4 @@ public final class RunFolders implements Workspace {
         }
         return result;
     }
-
-    /** Reads in blocks and keeps nothing: the command may have written anything, of any size. */
-    @Override
-    public long firstAnnouncedEffect(RunFiles files) throws IOException {
-        Path file = files.effects();
-        if (!Files.exists(file, LinkOption.NOFOLLOW_LINKS)) {
-            return 0;
-        }
-        if (!Files.isRegularFile(file, LinkOption.NOFOLLOW_LINKS)) {
-            throw new IOException("$FENCEPOST_EFFECTS is not a plain file");
-        }
-        long line = 1;
-        byte[] block = new byte[8192];
-        try (InputStream in = Files.newInputStream(file, LinkOption.NOFOLLOW_LINKS)) {
-            for (int n = in.read(block); n >= 0; n = in.read(block)) {
-                for (int i = 0; i < n; i++) {
-                    if (block[i] == '\n') {
-                        line++;
-                    } else if (!Character.isWhitespace(block[i])) {
-                        return line;
-                    }
-                }
-            }
-        }
-        return 0;
-    }
 }

@@ -192,8 +192,8 @@ final class GuardedStore implements Store {
     }
 
     @Override
-    public boolean endAsLost(Lease lease, String reason) {
-        return timed("end-as-lost", () -> store.endAsLost(lease, reason));
+    public boolean endAsLost(Lease lease, String reason, List<String> effects) {
+        return timed("end-as-lost", () -> store.endAsLost(lease, reason, effects));
     }
 
     @Override

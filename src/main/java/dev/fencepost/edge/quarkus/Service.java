@@ -68,7 +68,7 @@ public class Service {
         StateDirectory directory = StateDirectory.open(arguments.stateDir(), assembly.entropy());
         JdbcStore store = assembly.store(arguments.storeUrl(file));
         GuardedStore guarded = new GuardedStore(store, meters);
-        Crew crew = assembly.crew(guarded, directory);
+        Crew crew = assembly.crew(guarded, directory, file.allSinks());
         Node node = assembly.node(guarded, jobs, crew);
         running = new Running(file, store, guarded, assembly, node);
         gauges(node);

@@ -127,6 +127,7 @@ final class ServiceJournal implements Journal {
                 executed(e.job(), "ABANDONED");
                 log(Level.WARN, e.job(), e.slot(), e.fence(), "attempt " + e.attempt() + " written as ABANDONED");
             }
+            case Event.EffectChanged e -> effectChanged(e);
             case Event.StoreAvailable e -> storeAvailable(e);
             case Event.Note e -> log(Level.INFO, e.job(), null, null, e.text());
             case Event.Problem e -> {
@@ -140,6 +141,20 @@ final class ServiceJournal implements Journal {
                         e.cause());
             }
         }
+    }
+
+    private void effectChanged(Event.EffectChanged e) {
+        meters.counter("effects", "sink", e.sink(), "state", e.state()).increment();
+        boolean bad = e.waits() || e.newestFence() != null;
+        log(
+                bad ? Level.WARN : Level.INFO,
+                e.job(),
+                e.slot(),
+                e.fence(),
+                "effect " + e.key() + " to " + e.sink() + " is " + e.state()
+                        + (e.newestFence() == null ? "" : ", the newest token is " + e.newestFence())
+                        + (e.reason() == null ? "" : ": " + e.reason())
+                        + (e.waits() ? "; it waits for a person, see fencepost effects list --waiting" : ""));
     }
 
     /** Told by every job that notices; a person is told once. */

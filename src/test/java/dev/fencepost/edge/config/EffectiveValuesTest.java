@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.fencepost.run.Action;
 import dev.fencepost.run.Job;
 import dev.fencepost.schedule.CatchUp;
 import dev.fencepost.schedule.Every;
@@ -37,10 +38,10 @@ class EffectiveValuesTest {
         Job job = only("jobs: { a: { command: [date, -u] } }");
         assertEquals(new Every(Duration.ofMinutes(45), Instant.EPOCH), job.schedule());
         assertEquals("Etc/UTC", job.zone().getId());
-        assertEquals(List.of("date", "-u"), job.command());
-        assertEquals(dir, job.workingDir());
-        assertEquals(Map.of(), job.env());
-        assertNull(job.stdin());
+        assertEquals(List.of("date", "-u"), command(job).words());
+        assertEquals(dir, command(job).workingDir());
+        assertEquals(Map.of(), command(job).env());
+        assertNull(command(job).stdin());
         assertEquals(Duration.ofMinutes(81), job.ttl());
         assertNull(job.timeout());
         assertEquals(Duration.ofSeconds(10), job.grace());
@@ -77,9 +78,9 @@ class EffectiveValuesTest {
                     pause-after-failures: 0
                 """);
         assertEquals(new Every(Duration.ofMinutes(90), Instant.parse("2026-01-01T00:00:00Z")), job.schedule());
-        assertEquals(List.of("/bin/sh", "-c", "echo $HOME | cat"), job.command());
-        assertEquals(Map.of("A", "no", "B", "", "C", "010"), job.env());
-        assertEquals("two\nlines\n", job.stdin());
+        assertEquals(List.of("/bin/sh", "-c", "echo $HOME | cat"), command(job).words());
+        assertEquals(Map.of("A", "no", "B", "", "C", "010"), command(job).env());
+        assertEquals("two\nlines\n", command(job).stdin());
         assertEquals(Duration.ofMinutes(20), job.timeout());
         assertEquals(Duration.ZERO, job.grace());
         assertEquals(Duration.ofSeconds(3), job.ttl());
@@ -105,7 +106,7 @@ class EffectiveValuesTest {
         assertNull(b.timeout());
         assertEquals("Asia/Tokyo", b.zone().getId());
         assertEquals(new CatchUp(3, Duration.ofHours(1)), b.catchUp());
-        assertEquals(Map.of("A", "x", "B", "y"), b.env());
+        assertEquals(Map.of("A", "x", "B", "y"), command(b).env());
     }
 
     @ParameterizedTest
@@ -137,7 +138,7 @@ class EffectiveValuesTest {
     @Test
     void thePercentSignAndTheDollarAreOrdinaryCharacters() throws IOException {
         Job job = only("jobs: { a: { command: [date, -u, '+%Y-%m-%d', '+\\%Y'] } }");
-        assertEquals(List.of("date", "-u", "+%Y-%m-%d", "+\\%Y"), job.command());
+        assertEquals(List.of("date", "-u", "+%Y-%m-%d", "+\\%Y"), command(job).words());
     }
 
     @Test
@@ -150,7 +151,7 @@ class EffectiveValuesTest {
     void aliasesAreAllowed() throws IOException {
         JobsFile file = Readings.accepted(Readings.of(
                 dir, "jobs:\n  a: { command: &c [date, -u], env: &e { A: x } }\n  b: { command: *c, env: *e }\n"));
-        assertEquals(List.of("date", "-u"), file.job("b").orElseThrow().command());
+        assertEquals(List.of("date", "-u"), command(file.job("b").orElseThrow()).words());
     }
 
     @Test
@@ -160,13 +161,13 @@ class EffectiveValuesTest {
         Files.setPosixFilePermissions(tool, PosixFilePermissions.fromString("rwx------"));
         assertEquals(
                 "mytool",
-                only("jobs: { a: { command: [mytool], env: { PATH: " + bin + " } } }")
-                        .command()
+                command(only("jobs: { a: { command: [mytool], env: { PATH: " + bin + " } } }"))
+                        .words()
                         .getFirst());
         assertEquals(
                 "./mytool",
-                only("jobs: { a: { command: [./mytool], working-dir: bin } }")
-                        .command()
+                command(only("jobs: { a: { command: [./mytool], working-dir: bin } }"))
+                        .words()
                         .getFirst());
     }
 
@@ -185,10 +186,10 @@ class EffectiveValuesTest {
                         dir,
                         "jobs: { a: { command: [echo, 's3cret # not a comment'], env-file: a.env, env: { LANG: C.UTF-8 } } }"),
                 "a");
-        assertEquals("s3cret # not a comment", a.job().env().get("API_KEY"));
-        assertEquals("a$HOME\\n", a.job().env().get("PLAIN"));
-        assertEquals("12", a.job().env().get("PIN"));
-        assertEquals("C.UTF-8", a.job().env().get("LANG"));
+        assertEquals("s3cret # not a comment", command(a.job()).env().get("API_KEY"));
+        assertEquals("a$HOME\\n", command(a.job()).env().get("PLAIN"));
+        assertEquals("12", command(a.job()).env().get("PIN"));
+        assertEquals("C.UTF-8", command(a.job()).env().get("LANG"));
         assertEquals(Set.of("s3cret # not a comment", "a$HOME\\n"), a.job().secrets());
         assertFalse(a.values().toString().contains("s3cret"), () -> a.values().toString());
     }
@@ -257,5 +258,9 @@ class EffectiveValuesTest {
         Reading reading = Readings.of(dir, "jobs: {}\n");
         assertEquals(0, Readings.accepted(reading).jobs().size());
         assertEquals(1, reading.warnings().size());
+    }
+
+    static Action.Command command(Job job) {
+        return (Action.Command) job.action();
     }
 }

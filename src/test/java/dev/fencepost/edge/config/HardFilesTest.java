@@ -1,5 +1,6 @@
 package dev.fencepost.edge.config;
 
+import static dev.fencepost.edge.config.EffectiveValuesTest.command;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -19,7 +20,7 @@ class HardFilesTest {
         JobsFile file = Readings.accepted(Readings.resource("bom-crlf.yaml"));
         assertEquals(List.of("bom"), List.copyOf(file.definitions().keySet()));
         assertEquals("Europe/Berlin", file.jobs().getFirst().zone().getId());
-        assertEquals(List.of("true"), file.jobs().getFirst().command());
+        assertEquals(List.of("true"), command(file.jobs().getFirst()).words());
     }
 
     @Test
@@ -61,12 +62,12 @@ class HardFilesTest {
     @Test
     void nothingIsExpanded() throws URISyntaxException {
         Definition env = Readings.job(Readings.resource("env-expansion.yaml"), "env");
-        assertEquals("$HOME/bin", env.job().env().get("HOME_BIN"));
-        assertEquals("$$5", env.job().env().get("LITERAL"));
-        assertEquals("${NOT_SET_ANYWHERE}", env.job().env().get("MISSING"));
+        assertEquals("$HOME/bin", command(env.job()).env().get("HOME_BIN"));
+        assertEquals("$$5", command(env.job()).env().get("LITERAL"));
+        assertEquals("${NOT_SET_ANYWHERE}", command(env.job()).env().get("MISSING"));
         assertEquals(
                 "printf %s\\n \"$HOME_BIN|$LITERAL|$MISSING\"",
-                env.job().command().getLast());
+                command(env.job()).words().getLast());
     }
 
     @Test

@@ -1,7 +1,6 @@
 package dev.fencepost.edge.process;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
-import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -40,9 +39,8 @@ class RunFoldersTest {
     }
 
     @Test
-    void noFileIsNoResultAndNoEffect() throws IOException {
+    void noFileIsNoResult() throws IOException {
         assertNull(folders.result(files));
-        assertEquals(0, folders.firstAnnouncedEffect(files));
     }
 
     @Test
@@ -54,30 +52,18 @@ class RunFoldersTest {
         assertTrue(String.valueOf(refused.getMessage()).contains("1048577 bytes"));
     }
 
+    /** Several gigabytes must not cost memory: the file is sparse, the heap of the tests smaller. */
     @Test
-    void blankLinesAnnounceNothingAndTheFirstOtherLineIsNamed() throws IOException {
-        Files.writeString(files.effects(), "\n \t\r\n\n");
-        assertEquals(0, folders.firstAnnouncedEffect(files));
-        Files.writeString(files.effects(), "\n \n{\"name\":\"a\"}\n");
-        assertEquals(3, folders.firstAnnouncedEffect(files));
-    }
-
-    /** A line of several gigabytes without a newline must not cost memory: the file is sparse, the heap of the tests smaller. */
-    @Test
-    void aFloodWithoutNewlineCostsNoMemory() throws IOException {
-        try (RandomAccessFile flood = new RandomAccessFile(files.effects().toFile(), "rw")) {
+    void aFloodCostsNoMemory() throws IOException {
+        try (RandomAccessFile flood = new RandomAccessFile(files.result().toFile(), "rw")) {
             flood.setLength(8L << 30);
         }
-        assertEquals(1, folders.firstAnnouncedEffect(files));
-        Files.move(files.effects(), files.result());
         assertThrows(IOException.class, () -> folders.result(files));
     }
 
     @Test
-    void aLinkIsNeitherResultNorEffects() throws IOException {
+    void aLinkIsNoResult() throws IOException {
         Files.createSymbolicLink(files.result(), Path.of("/etc/hostname"));
-        Files.createSymbolicLink(files.effects(), Path.of("/etc/hostname"));
         assertThrows(IOException.class, () -> folders.result(files));
-        assertThrows(IOException.class, () -> folders.firstAnnouncedEffect(files));
     }
 }

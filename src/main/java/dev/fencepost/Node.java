@@ -1,5 +1,6 @@
 package dev.fencepost;
 
+import dev.fencepost.effect.Dispatcher;
 import dev.fencepost.host.Event;
 import dev.fencepost.host.Journal;
 import dev.fencepost.host.Spawner;
@@ -23,7 +24,8 @@ import org.jspecify.annotations.Nullable;
  * look at its slots. A missed, late or doubled wake-up harms nothing: which slots are due comes from the store's cursor.
  *
  * <p>Recovery is part of the wake-up: until the store was reachable once, every wake-up (with growing distance) tries to migrate it and
- * to register the jobs; the node stays up meanwhile. What a dead holder left is cleaned up by the {@link JobLoop} of its job.
+ * to register the jobs; the node stays up meanwhile. What a dead holder left is cleaned up by the {@link JobLoop} of its job, what a dead
+ * sender left by the {@link Dispatcher}.
  */
 public final class Node {
 
@@ -31,12 +33,16 @@ public final class Node {
     public static final Duration LOOK_AHEAD = Duration.ofSeconds(1);
 
     private static final Duration FORCED_STOP_LIMIT = Duration.ofSeconds(4);
+    /** At a graceful stop, for calls of sinks that are under way; longer ones are read back at the next start. */
+    private static final Duration SENDING_LIMIT = Duration.ofSeconds(5);
+
     private static final Duration FIRST_RETRY = Duration.ofSeconds(1);
     private static final Duration MAX_RETRY = Duration.ofSeconds(15);
 
     private final Store store;
     private final List<Job> jobs;
     private final List<JobLoop> loops;
+    private final Dispatcher dispatcher;
     private final DeadlineWatch watch;
     private final Time time;
     private final Spawner spawner;
@@ -55,12 +61,14 @@ public final class Node {
             Owner owner,
             Runner runner,
             Children children,
+            Dispatcher dispatcher,
             DeadlineWatch watch,
             Time time,
             Spawner spawner,
             Journal journal) {
         this.store = store;
         this.jobs = List.copyOf(jobs);
+        this.dispatcher = dispatcher;
         this.watch = watch;
         this.time = time;
         this.spawner = spawner;
@@ -79,10 +87,13 @@ public final class Node {
     /** To be called about once a second, by any thread; returns at once. */
     public void wake() {
         lastWakeBootMillis = time.bootMillis();
+        Instant since = planningSince;
+        if (since != null) {
+            sendEffects();
+        }
         if (draining) {
             return;
         }
-        Instant since = planningSince;
         if (since == null) {
             prepareSoon();
             return;
@@ -99,6 +110,15 @@ public final class Node {
         }
         if (lost) { // the store was replaced by another or an older one
             planningSince = null;
+        }
+    }
+
+    /** Also while the node drains: what its last runs announced goes out then. */
+    private void sendEffects() {
+        try {
+            dispatcher.wake();
+        } catch (RuntimeException | Error e) { // not even a thread to be had; the jobs are woken all the same
+            journal.record(new Event.Problem("outbox", null, null, null, "it is looked at again later", e));
         }
     }
 
@@ -195,6 +215,11 @@ public final class Node {
     /** A look at a job's slots that has not come back. */
     public record StuckLook(String job, Duration since) {}
 
+    /** How long the look at the outbox that is under way has taken, or null if there is none. */
+    public @Nullable Duration outboxLook() {
+        return dispatcher.lookingFor();
+    }
+
     public List<JobLoop> loops() {
         return loops;
     }
@@ -212,6 +237,7 @@ public final class Node {
         }
         List<JobLoop> left = awaitEnd(loops, drain);
         if (left.isEmpty()) {
+            dispatcher.stop(SENDING_LIMIT);
             return true;
         }
         Duration longestGrace = Duration.ZERO;
@@ -221,6 +247,7 @@ public final class Node {
             longestGrace = grace.compareTo(longestGrace) > 0 ? grace : longestGrace;
         }
         awaitEnd(left, longestGrace.plusSeconds(4));
+        dispatcher.stop(SENDING_LIMIT);
         return false;
     }
 
@@ -232,6 +259,7 @@ public final class Node {
             loop.stopRun("shutdown, forced", Duration.ZERO);
         }
         awaitEnd(loops, FORCED_STOP_LIMIT);
+        dispatcher.stop(Duration.ZERO);
     }
 
     private List<JobLoop> awaitEnd(List<JobLoop> of, Duration limit) throws InterruptedException {

@@ -44,6 +44,7 @@ class NodeTest {
                 rig.owner,
                 rig.runner,
                 rig.children,
+                rig.dispatcher,
                 rig.watch,
                 rig.time,
                 rig.spawner,

@@ -88,14 +88,31 @@ public final class Assembly {
                 journal,
                 owner,
                 LOG_LIMIT_BYTES);
-        return new Crew(owner, children, folders, watch, runner);
+        Dispatcher dispatcher = new Dispatcher(
+                store, store, sinks(sinks, directory, publisher), owner, children::provablyDead, time, spawner, entropy, journal);
+        return new Crew(owner, children, folders, watch, runner, dispatcher);
     }
 
     /** @param watch has to be started by whoever runs something without a {@link Node} */
-    public record Crew(Owner owner, OsChildren children, RunFolders folders, DeadlineWatch watch, Runner runner) {}
+    public record Crew(
+            Owner owner,
+            OsChildren children,
+            RunFolders folders,
+            DeadlineWatch watch,
+            Runner runner,
+            Dispatcher dispatcher) {}
 
     public Node node(Store store, List<Job> jobs, Crew crew) {
         return new Node(
-                store, jobs, crew.owner(), crew.runner(), crew.children(), crew.watch(), time, spawner, journal);
+                store,
+                jobs,
+                crew.owner(),
+                crew.runner(),
+                crew.children(),
+                crew.dispatcher(),
+                crew.watch(),
+                time,
+                spawner,
+                journal);
     }
 }

@@ -26,7 +26,10 @@ public interface Outbox {
     /** @param heldBy the live lease of whoever is sending, or null when it is free */
     record DuePair(Pair pair, @Nullable Lease heldBy) {}
 
-    /** Makes PENDING effects of any sink that are too old EXPIRED, a bounded number at a time, and gives those. */
+    /**
+     * Makes PENDING effects of any sink that are too old EXPIRED, and lets UNKNOWN ones that are too old wait for a person: a bounded
+     * number at a time. Gives those that changed.
+     */
     List<EffectView> expire();
 
     /**

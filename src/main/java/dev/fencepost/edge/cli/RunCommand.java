@@ -6,6 +6,8 @@ import dev.fencepost.edge.config.JobsFile;
 import dev.fencepost.edge.host.StateDirectory;
 import dev.fencepost.edge.host.StopSignals;
 import dev.fencepost.edge.host.Stopwatch;
+import dev.fencepost.effect.EffectState;
+import dev.fencepost.effect.EffectView;
 import dev.fencepost.host.Event;
 import dev.fencepost.host.Journal;
 import dev.fencepost.host.Spawner;
@@ -23,6 +25,7 @@ import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicReference;
@@ -41,7 +44,8 @@ import picocli.CommandLine.Spec;
             "Its output is shown as it comes. Without --slot the run is an order of its own and uses up no slot of the",
             "schedule. Ends with 0 when the run succeeded, 1 when it failed, was stopped or took too long, 70 when",
             "the lease was lost, and 3 when the run was refused: somebody else holds the lease, or the slot has",
-            "succeeded already. Ctrl-C stops the run with its grace, a second one at once."
+            "succeeded already. What the run publishes is sent before the command ends; when it could not be, it",
+            "ends with 1. Ctrl-C stops the run with its grace, a second one at once."
         },
         footer = {
             "",
@@ -54,6 +58,9 @@ final class RunCommand implements Callable<Integer> {
 
     /** A dead holder is cleaned up, and the claim sent again, so often: each time somebody else may be faster. */
     private static final int MOST_CLAIMS = 3;
+
+    /** What the run announced is sent for so long; what is left then waits for the service or the next run. */
+    private static final Duration SENDING_PATIENCE = Duration.ofMinutes(2);
 
     @Parameters(paramLabel = "JOB", description = "The id of the job.")
     @SuppressWarnings("NullAway.Init")
@@ -160,7 +167,13 @@ final class RunCommand implements Callable<Integer> {
             output.end();
         }
         return switch (result) {
-            case Result.Ended ended -> tell(job, slot, ended, witness.started.get(), output.log(), watch.elapsed());
+            case Result.Ended ended -> {
+                Duration ran = watch.elapsed();
+                List<EffectView> effects = ended.outcome() == Outcome.SUCCEEDED && ended.refused() == null
+                        ? crew.dispatcher().dispatchAll(ended.effects(), SENDING_PATIENCE)
+                        : List.of();
+                yield tell(job, slot, ended, witness.started.get(), output.log(), ran, effects);
+            }
             case Result.Held held -> held(job, slot, held.by(), crew);
             case Result.Closed closed -> closed(job, slot, closed.reason());
             case Result.NoAnswer none -> throw none.cause();
@@ -194,7 +207,13 @@ final class RunCommand implements Callable<Integer> {
     }
 
     private int tell(
-            Job job, Slot slot, Result.Ended ended, Event.@Nullable Started started, @Nullable Path log, Duration ran) {
+            Job job,
+            Slot slot,
+            Result.Ended ended,
+            Event.@Nullable Started started,
+            @Nullable Path log,
+            Duration ran,
+            List<EffectView> effects) {
         String reason = ended.refused() == null ? ended.reason() : "the end was refused: " + ended.refused();
         if (shared.json()) {
             print(Json.object(
@@ -221,7 +240,9 @@ final class RunCommand implements Callable<Integer> {
                     "ran_ms",
                     ran.toMillis(),
                     "log",
-                    log));
+                    log,
+                    "effects",
+                    effects.stream().map(EffectForms::json).toList()));
         } else {
             say(job.id() + " at " + slot.key() + ": " + StatusCommand.lower(ended.outcome())
                     + (started == null ? "" : ", attempt " + started.attempt() + ", token " + started.fence())
@@ -229,12 +250,23 @@ final class RunCommand implements Callable<Integer> {
             if (log != null && ended.outcome() != Outcome.SUCCEEDED) {
                 say("its output is kept in " + log);
             }
+            effects.forEach(this::tell);
         }
         return switch (ended.outcome()) {
-            case SUCCEEDED -> ExitCode.FINE;
+            case SUCCEEDED -> effects.stream().allMatch(each -> each.state() == EffectState.CONFIRMED)
+                    ? ExitCode.FINE
+                    : ExitCode.FAILED;
             case LEASE_LOST -> ExitCode.LEASE_LOST;
             default -> ExitCode.FAILED;
         };
+    }
+
+    private void tell(EffectView effect) {
+        String detail = effect.state() == EffectState.CONFIRMED ? effect.receipt() : effect.reason();
+        String later = effect.state() == EffectState.PENDING
+                ? "; fencepost serve, or the next run, sends it later"
+                : effect.waits() ? "; see fencepost effects show" : "";
+        say("effect " + effect.key() + " is " + effect.state() + (detail == null ? "" : ": " + detail) + later);
     }
 
     private int held(Job job, Slot slot, Lease by, Assembly.Crew crew) {

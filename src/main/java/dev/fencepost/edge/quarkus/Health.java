@@ -1,6 +1,8 @@
 package dev.fencepost.edge.quarkus;
 
 import dev.fencepost.Node;
+import dev.fencepost.effect.EffectView;
+import dev.fencepost.effect.Outbox.Filter;
 import dev.fencepost.lease.StoreException;
 import dev.fencepost.run.History.JobSummary;
 import dev.fencepost.run.Job;
@@ -51,6 +53,10 @@ final class Health {
             Node.StuckLook longest = node.longestLook();
             if (longest != null && longest.since().compareTo(LIMIT) > 0) {
                 answer.down().withData("reason", "planning of job " + longest.job() + " hangs or does not come");
+            }
+            Duration outbox = node.outboxLook();
+            if (outbox != null && outbox.compareTo(LIMIT) > 0) {
+                answer.down().withData("reason", "the look at the effects to be sent hangs");
             }
             return answer.build();
         }
@@ -107,10 +113,13 @@ final class Health {
         }
     }
 
-    /** Fresh: every job has had a success lately enough. A skip changes nothing. */
+    /** Fresh: every job has had a success lately enough, and no effect waits for a person. A skip changes nothing. */
     @HealthGroup("fresh")
     @ApplicationScoped
     static class Fresh implements HealthCheck {
+
+        private static final int MOST_NAMED = 20;
+        private static final Filter WAITING = new Filter(null, List.of(), true);
 
         private final Service service;
 
@@ -138,7 +147,14 @@ final class Health {
                         judge(job, summary, now, answer, stale);
                     }
                 }
-                return stale.isEmpty() ? answer.build() : answer.down().build();
+                List<EffectView> waiting = running.guarded().effects(WAITING, MOST_NAMED);
+                waiting.forEach(effect -> answer.withData(
+                        effect.key(),
+                        "effect to " + effect.pair().sink() + " is " + effect.state() + " since " + effect.changedAt()
+                                + " and waits for a person: fencepost effects show"));
+                return stale.isEmpty() && waiting.isEmpty()
+                        ? answer.build()
+                        : answer.down().build();
             } catch (StoreException e) {
                 return answer.down()
                         .withData("reason", String.valueOf(e.getMessage()))

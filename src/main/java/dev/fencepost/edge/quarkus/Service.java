@@ -34,6 +34,8 @@ public class Service {
     static final int FORCED = 143;
 
     private static final String WAKE = "wake";
+    private static final String COUNT_EFFECTS = "count-effects";
+    private static final Duration COUNT_INTERVAL = Duration.ofSeconds(15);
 
     /** With no wake-up for so long the scheduler is not trusted any more. */
     private static final Duration LONGEST_SLEEP = Node.LOOK_AHEAD.multipliedBy(3);
@@ -72,6 +74,16 @@ public class Service {
         Node node = assembly.node(guarded, jobs, crew);
         running = new Running(file, store, guarded, assembly, node);
         gauges(node);
+        EffectGauges effects = new EffectGauges(guarded, meters);
+        scheduler
+                .newJob(COUNT_EFFECTS)
+                .setInterval(COUNT_INTERVAL.toSeconds() + "s")
+                .setTask(execution -> {
+                    if (node.isPrepared()) {
+                        effects.count();
+                    }
+                })
+                .schedule();
         LOG.infof(
                 "node %s, store %s, %d jobs of %s, children guarded by %s",
                 directory.nodeId(),

@@ -36,7 +36,8 @@ public final class Secrets {
     }
 
     private static String withoutBlanksAround(String line) {
-        return line.strip();
+        String stripped = line.strip();
+        return stripped.codePointCount(0, stripped.length()) >= SHORTEST ? stripped : line;
     }
 
     /** What is looked for, the longest first. The arrays are not to be changed. */

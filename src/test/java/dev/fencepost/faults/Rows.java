@@ -175,6 +175,11 @@ final class Rows {
         return all(query, row -> row.getString(1)).getFirst();
     }
 
+    /** The first column of each row. */
+    List<String> texts(String query) {
+        return all(query, row -> row.getString(1));
+    }
+
     void sql(String text) {
         try (Connection connection = source.connect();
                 Statement statement = connection.createStatement()) {

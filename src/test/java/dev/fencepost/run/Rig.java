@@ -2,6 +2,12 @@ package dev.fencepost.run;
 
 import dev.fencepost.Store;
 import dev.fencepost.edge.jdbc.JdbcStore;
+import dev.fencepost.effect.Delivery;
+import dev.fencepost.effect.Dispatcher;
+import dev.fencepost.effect.Effect;
+import dev.fencepost.effect.ReadBack;
+import dev.fencepost.effect.Receipt;
+import dev.fencepost.effect.Sink;
 import dev.fencepost.host.Entropy;
 import dev.fencepost.host.Event;
 import dev.fencepost.host.Spawner;
@@ -30,6 +36,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -53,6 +60,9 @@ public final class Rig implements AutoCloseable {
     public final JdbcStore real;
     public final Store store;
     public final Runner runner;
+    public final Scripted sink = new Scripted();
+    public final Scripted otherSink = new Scripted();
+    public final Dispatcher dispatcher;
 
     public Rig(Path folder) {
         real = JdbcStore.sqlite(folder.resolve("store.db"), time, new TestThreads());
@@ -72,6 +82,16 @@ public final class Rig implements AutoCloseable {
                 events::add,
                 owner,
                 1 << 20);
+        dispatcher = new Dispatcher(
+                store,
+                store,
+                Map.of("announce", sink, "site", otherSink),
+                owner,
+                children::provablyDead,
+                time,
+                spawner,
+                new Dice(),
+                events::add);
     }
 
     public JobLoop loop(Job job) {
@@ -405,12 +425,63 @@ public final class Rig implements AutoCloseable {
         }
     }
 
+    /** A sink that answers as it is told: confirmed, and "cannot tell", unless there is more in its script. */
+    public static final class Scripted implements Sink {
+        public final Deque<Delivery> deliveries = new ArrayDeque<>();
+        public final Deque<ReadBack> readBacks = new ArrayDeque<>();
+        public final List<Effect> sent = new ArrayList<>();
+        public final List<String> readBack = new ArrayList<>();
+        public Runnable whileSending = () -> {};
+        public Duration lockDelay = Duration.ZERO;
+        public boolean idempotent;
+        public int maxTries;
+
+        @Override
+        public Duration timeLimit() {
+            return Duration.ofSeconds(30);
+        }
+
+        @Override
+        public Duration lockDelay() {
+            return lockDelay;
+        }
+
+        @Override
+        public boolean isIdempotent() {
+            return idempotent;
+        }
+
+        @Override
+        public int maxTries() {
+            return maxTries;
+        }
+
+        @Override
+        public Delivery deliver(Effect effect) {
+            sent.add(effect);
+            whileSending.run();
+            Delivery next = deliveries.poll();
+            return next == null ? new Delivery.Confirmed(new Receipt("receipt of " + effect.key())) : next;
+        }
+
+        @Override
+        public ReadBack readBack(Effect effect) {
+            readBack.add(effect.key());
+            ReadBack next = readBacks.poll();
+            return next == null ? new ReadBack.CannotTell("nobody knows", false) : next;
+        }
+
+        public List<String> sentKeys() {
+            return sent.stream().map(Effect::key).toList();
+        }
+    }
+
     private static final class Dice implements Entropy {
-        private long next;
+        private static final AtomicLong NEXT = new AtomicLong();
 
         @Override
         public UUID uuid() {
-            return new UUID(7, ++next);
+            return new UUID(7, NEXT.incrementAndGet());
         }
 
         @Override

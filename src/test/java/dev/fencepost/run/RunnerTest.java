@@ -6,14 +6,22 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.fencepost.effect.Announcement;
+import dev.fencepost.effect.Content;
+import dev.fencepost.effect.EffectState;
+import dev.fencepost.effect.EffectView;
 import dev.fencepost.host.Event;
 import dev.fencepost.lease.Owner;
 import dev.fencepost.lease.Refusal;
 import dev.fencepost.lease.RunId;
 import dev.fencepost.lease.StoreException;
 import dev.fencepost.lease.StoreException.Kind;
+import dev.fencepost.run.History.WriteEvent;
+import dev.fencepost.run.Publications.Announced;
 import dev.fencepost.run.Runner.Result;
 import dev.fencepost.run.StopRequest.Reason;
+import dev.fencepost.schedule.Slot;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -252,5 +260,124 @@ class RunnerTest {
                     throw new IllegalStateException("ours");
                 }));
         assertEquals(List.of(Duration.ZERO), rig.children.started.getFirst().stops);
+    }
+
+    private static Announcement announcement(String body) {
+        Content content = new Content("text/plain", null, body.getBytes(StandardCharsets.UTF_8));
+        return new Announcement(
+                "note", "a@1/note", "announce", content, content.digest("announce"), Duration.ofHours(24));
+    }
+
+    @Test
+    void whatASuccessAnnouncesIsInTheOutboxWithIt() throws Exception {
+        rig.publications.announced = new Announced(List.of(announcement("x")), false);
+        assertEquals(List.of("a@1/note"), ended().effects());
+        EffectView stored = Objects.requireNonNull(rig.real.effect("a@1/note"));
+        assertEquals(EffectState.PENDING, stored.state());
+        assertEquals(attempt().fence().value(), stored.fence());
+        assertEquals("PENDING", rig.events(Event.EffectChanged.class).getFirst().state());
+        assertEquals(List.of(false), rig.publications.kept);
+    }
+
+    @Test
+    void aFailureAnnouncesNothingAndItsWorkIsKept() throws Exception {
+        rig.children.life = child -> child.code = 1;
+        rig.publications.announced = new Announced(List.of(announcement("x")), false);
+        assertEquals(List.of(), ended().effects());
+        assertNull(rig.real.effect("a@1/note"));
+        assertEquals(List.of(true), rig.publications.kept);
+    }
+
+    @Test
+    void whatCannotBeAnnouncedFailsTheRunWithTheReason() throws Exception {
+        rig.publications.unpublishable = new Publications.Unpublishable("line 3: no such sink", null);
+        Result.Ended end = ended();
+        assertEquals(Outcome.FAILED, end.outcome());
+        assertEquals("line 3: no such sink", end.reason());
+        assertEquals(Outcome.FAILED, attempt().outcome());
+    }
+
+    @Test
+    void nothingToPublishIsASuccessUnlessFilesMustChange() throws Exception {
+        rig.publications.announced = new Announced(List.of(), true);
+        Result.Ended end = ended();
+        assertEquals(Outcome.SUCCEEDED, end.outcome());
+        assertEquals(Runner.NOTHING_TO_PUBLISH, end.reason());
+        Job strict = new Job(
+                "b",
+                job.schedule(),
+                job.zone(),
+                job.action(),
+                job.secrets(),
+                job.ttl(),
+                job.timeout(),
+                job.grace(),
+                job.catchUp(),
+                job.startFrom(),
+                job.maxAttempts(),
+                job.freshAfter(),
+                List.of(),
+                true);
+        rig.real.register(List.of(job, strict));
+        Result.Ended failed = assertInstanceOf(Result.Ended.class, run(strict));
+        assertEquals(Outcome.FAILED, failed.outcome());
+        assertEquals(Runner.NOTHING_TO_PUBLISH, failed.reason());
+    }
+
+    @Test
+    void aKeyWithOtherContentFailsTheRunAndNamesBoth() throws Exception {
+        rig.publications.announced = new Announced(List.of(announcement("x")), false);
+        ended();
+        rig.publications.announced = new Announced(List.of(announcement("y")), false);
+        rig.time.pass(Duration.ofSeconds(10));
+        Result.Ended end = assertInstanceOf(
+                Result.Ended.class,
+                rig.runner.run(
+                        job,
+                        Slot.at(rig.time.wallClock()),
+                        rig.runner.newRunId(),
+                        new StopRequest(),
+                        false,
+                        files -> {}));
+        assertEquals(Outcome.FAILED, end.outcome());
+        String reason = String.valueOf(end.reason());
+        assertTrue(reason.contains("a@1/note") && reason.contains(rig.slot().key()), reason);
+        assertEquals(List.of(), end.effects());
+        assertReleased();
+    }
+
+    @Test
+    void theEffectsOfARefusedCompletionAreRecordedWithBothTokens() throws Exception {
+        rig.publications.announced = new Announced(List.of(announcement("x")), false);
+        rig.children.life = child -> {
+            rig.real.breakLease("a", "a person");
+            child.code = 0;
+        };
+        assertInstanceOf(Result.Ended.class, run(job));
+        assertNull(rig.real.effect("a@1/note"));
+        WriteEvent refused = rig.real.events(10).stream()
+                .filter(event -> "a@1/note".equals(event.effect()))
+                .findFirst()
+                .orElseThrow();
+        assertEquals(1, refused.fence());
+        assertEquals(2L, refused.newestFence());
+        assertEquals(List.of(true), rig.publications.kept);
+    }
+
+    @Test
+    void theEffectsOfALostRunAreRecordedToo() throws Exception {
+        rig.publications.keys = List.of("a@1/git");
+        rig.children.life = child -> {
+            rig.time.pass(TTL.minusSeconds(2));
+            rig.lookAtDeadlines();
+        };
+        Result.Ended end = ended();
+        assertEquals(Outcome.LEASE_LOST, end.outcome());
+        assertEquals(
+                List.of("a@1/git"),
+                rig.real.events(10).stream()
+                        .map(WriteEvent::effect)
+                        .filter(Objects::nonNull)
+                        .toList());
     }
 }

@@ -1,10 +1,10 @@
 package dev.fencepost.edge.process;
 
+import dev.fencepost.run.Secrets;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
-import java.util.Comparator;
 import java.util.List;
 
 /**
@@ -13,8 +13,8 @@ import java.util.List;
  * <p>A byte that is no part of valid UTF-8 becomes U+FFFD, one for each sequence that breaks off (Unicode standard, section 3.9); NUL becomes
  * the visible sign U+2400. Everything else stays, terminal escapes and carriage returns included: who shows the text must escape it.
  *
- * <p>Secrets: each value, and of a value of several lines each line, is masked by {@value #MASK} if it has at least
- * {@value #SHORTEST_SECRET} characters without the blanks around it. Shorter ones are not masked: they would tear up every text, and
+ * <p>Secrets: each value, and of a value of several lines each line, is masked by {@value Secrets#MASK} if it has at least
+ * {@value Secrets#SHORTEST} characters without the blanks around it. Shorter ones are not masked: they would tear up every text, and
  * the tears would tell the value. Where values overlap, everything that belongs to any of them goes, so the longest wins. A value that the child
  * writes in another form (base64, URL escapes, split by colour codes) is not found.
  *
@@ -22,10 +22,7 @@ import java.util.List;
  */
 final class Scrubber {
 
-    static final String MASK = "***";
-    static final int SHORTEST_SECRET = 4;
-
-    private static final byte[] MASK_BYTES = MASK.getBytes(StandardCharsets.US_ASCII);
+    private static final byte[] MASK_BYTES = Secrets.MASK.getBytes(StandardCharsets.US_ASCII);
     private static final byte[] BAD = "\uFFFD".getBytes(StandardCharsets.UTF_8);
     private static final byte[] NUL = "\u2400".getBytes(StandardCharsets.UTF_8);
 
@@ -43,14 +40,7 @@ final class Scrubber {
     private byte[] halfCharacter = {};
 
     Scrubber(Collection<String> secrets) {
-        List<byte[]> values = secrets.stream()
-                .flatMap(String::lines)
-                .map(Scrubber::withoutBlanksAround)
-                .filter(line -> line.codePointCount(0, line.length()) >= SHORTEST_SECRET && !line.isBlank())
-                .distinct()
-                .map(line -> line.getBytes(StandardCharsets.UTF_8))
-                .sorted(Comparator.comparingInt((byte[] value) -> value.length).reversed())
-                .toList();
+        List<byte[]> values = new Secrets(secrets).values();
         anySecret = !values.isEmpty();
         for (int first = 0; first < 256; first++) {
             List<byte[]> withIt = new ArrayList<>();
@@ -61,11 +51,6 @@ final class Scrubber {
             }
             secretsByFirstByte[first] = withIt.toArray(byte[][]::new);
         }
-    }
-
-    private static String withoutBlanksAround(String line) {
-        String stripped = line.strip();
-        return stripped.codePointCount(0, stripped.length()) >= SHORTEST_SECRET ? stripped : line;
     }
 
     /** The clean text of the next bytes, as far as it is decided. */

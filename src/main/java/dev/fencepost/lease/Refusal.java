@@ -12,6 +12,14 @@ public enum Refusal {
     NOT_OWNER,
     /** The attempt has an end, or the tick an outcome, already. */
     ALREADY_DONE,
-    /** The store knows no such resource, tick or run. */
-    UNKNOWN
+    /** The store knows no such resource, tick, run or item. */
+    UNKNOWN,
+    /** Of work: an item with this id is there already, and stays as it is. */
+    EXISTS,
+    /** Of work: its tries are used up, or it was given up. */
+    DEAD,
+    /** Of work: its time has not come. */
+    NOT_YET,
+    /** Of work: so many items of its queue are claimed as may be. */
+    AT_CAPACITY
 }

@@ -20,8 +20,8 @@ public record NewItem(
         @Nullable Instant notBefore,
         int maxAttempts) {
 
-    /** Printable characters without blanks; no path of a file system is made of it as it is. */
-    public static final Pattern ID = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._:@/+=-]{0,199}");
+    /** Printable characters without blanks and slashes, so that an id is one part of an address. */
+    public static final Pattern ID = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._:@+=-]{0,199}");
 
     public static final Pattern QUEUE = Pattern.compile("[a-z0-9][a-z0-9._-]{0,62}");
     public static final String DEFAULT_QUEUE = "default";
@@ -31,7 +31,7 @@ public record NewItem(
 
     public NewItem {
         if (!ID.matcher(id).matches()) {
-            throw new IllegalArgumentException("the id of an item has 1 to 200 characters of A-Z a-z 0-9 . _ : @ / + = -"
+            throw new IllegalArgumentException("the id of an item has 1 to 200 characters of A-Z a-z 0-9 . _ : @ + = -"
                     + " and begins with a letter or digit");
         }
         checkQueue(queue);

@@ -88,7 +88,7 @@ public interface WorkQueue {
 
     /**
      * Deletes items that were DONE or DEAD before this instant, with the record of their artifacts, a bounded number at a time. Their
-     * tokens go with them: the id may then be used anew.
+     * tokens stay (semantics 1: a fence never falls, not by clean-up either): an id that is used anew counts on from its old token.
      *
      * @return the artifacts whose files may go now, and how many items went
      */

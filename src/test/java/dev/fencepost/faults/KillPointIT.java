@@ -1,6 +1,7 @@
 package dev.fencepost.faults;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.fencepost.store.Postgres;
@@ -8,7 +9,6 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.UUID;
@@ -22,24 +22,40 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Tag("faults")
 class KillPointIT {
 
-    /** In the order of an effect's life; each at an early and at a later time. */
+    /**
+     * In the order of an effect's life, and how often the point is passed before the process dies there. What a turn sends before it gives
+     * its lease back is all that is left, so that point is the last.
+     */
     private static final List<String> POINTS = List.of(
-            "start:before",
-            "start:after",
-            "complete:before",
-            "complete:after",
-            "claim:before",
-            "claim:after",
-            "adopt:after",
-            "next:after",
-            "begin:before",
-            "begin:after",
-            "deliver:before",
-            "deliver:after",
-            "sent:before",
-            "sent:after",
-            "release:before",
-            "release:after");
+            "start:before 1",
+            "start:after 2",
+            "complete:before 1",
+            "complete:before 3",
+            "complete:after 1",
+            "complete:after 3",
+            "claim:before 1",
+            "claim:after 1",
+            "adopt:before 1",
+            "adopt:after 1",
+            "next:after 4",
+            "begin:before 1",
+            "begin:before 4",
+            "begin:after 1",
+            "begin:after 4",
+            "deliver:before 1",
+            "deliver:before 4",
+            "deliver:after 1",
+            "deliver:after 4",
+            "sent:before 1",
+            "sent:before 4",
+            "sent:after 1",
+            "sent:after 4",
+            "release:before 1");
+
+    /** Points at which the receiver has the effect and the store does not know it: each costs one more request. */
+    private static final long DOUBTFUL = POINTS.stream()
+            .filter(point -> point.startsWith("deliver:after") || point.startsWith("sent:before"))
+            .count();
 
     @TempDir
     Path folder;
@@ -51,16 +67,11 @@ class KillPointIT {
         Rows rows = database == null ? Rows.of(folder.resolve("store.db")) : Rows.of(database);
         String place = database == null ? folder.resolve("store.db").toString() : withoutUser(database.url());
         String node = UUID.randomUUID().toString();
-        List<String> survived = new ArrayList<>();
         try (Receiver receiver = new Receiver()) {
             for (String point : POINTS) {
-                for (int count : List.of(1, 4)) {
-                    if (!isKilledAt(point, count, place, node, receiver)) {
-                        survived.add(point + " " + count);
-                    }
-                }
+                assertTrue(isKilledAt(point, place, node, receiver), () -> point + " was never reached");
             }
-            assertTrue(!isKilledAt("none", 1, place, node, receiver), "the last one ends by itself");
+            assertFalse(isKilledAt("none 1", place, node, receiver), "the last one ends by itself");
             assertEquals(
                     KillPointMain.EFFECTS,
                     rows.texts("select key from effect where state = 'CONFIRMED'").size());
@@ -69,12 +80,11 @@ class KillPointIT {
             assertEquals(
                     KillPointMain.EFFECTS / KillPointMain.EFFECTS_A_RUN,
                     rows.ticks("note", "SUCCEEDED").size());
-            // A second request of a key is what a receiver that knows keys is for; without a kill there is none.
-            int again = receiver.posts().size() - receiver.accepted().size();
-            assertTrue(again >= 1 && again <= POINTS.size() * 2, () -> again + " requests came again");
+            assertEquals(
+                    DOUBTFUL,
+                    receiver.posts().size() - receiver.accepted().size(),
+                    "a key comes again only where nobody could know");
         }
-        // Once all runs are completed, or all effects sent, a point of theirs cannot be reached any more.
-        assertTrue(survived.size() <= 8, () -> "these points were not reached: " + survived);
     }
 
     private static String withoutUser(String url) {
@@ -82,7 +92,7 @@ class KillPointIT {
         return query < 0 ? url : url.substring(0, query);
     }
 
-    private boolean isKilledAt(String point, int count, String place, String node, Receiver receiver)
+    private boolean isKilledAt(String point, String place, String node, Receiver receiver)
             throws IOException, InterruptedException {
         Path said = folder.resolve("said.txt");
         Process process = new ProcessBuilder(
@@ -95,8 +105,8 @@ class KillPointIT {
                         place,
                         node,
                         receiver.url(),
-                        point,
-                        String.valueOf(count))
+                        point.split(" ")[0],
+                        point.split(" ")[1])
                 .redirectErrorStream(true)
                 .redirectOutput(said.toFile())
                 .start();

@@ -81,7 +81,7 @@ final class KillPointMain {
                 null);
         SinkDefinition.Http definition = new SinkDefinition.Http(
                 "announce", Duration.ofHours(24), endpoint, true, false, Duration.ofSeconds(15), 0, null);
-        Sink sink = point.around(Sink.class, new HttpSink(definition, time));
+        Sink sink = point.around(Sink.class, new HttpSink(definition, time, threads));
         Dispatcher dispatcher = new Dispatcher(
                 store,
                 store,

@@ -94,6 +94,12 @@ abstract class OutboxContract extends Contract {
         return granted(pair.leaseResource(), BEN);
     }
 
+    /** Not the first, so that there is an older token. */
+    final Lease laterSender(Pair pair) {
+        store().release(sender(pair));
+        return sender(pair);
+    }
+
     final Effect next(Pair pair) {
         return assertNotNull(store().next(pair));
     }
@@ -685,7 +691,7 @@ abstract class OutboxContract extends Contract {
         void nothingBeginsWithoutEachPartOfTheLease() {
             Pair pair = newPair();
             announced(pair);
-            Lease lease = sender(pair);
+            Lease lease = laterSender(pair);
             Effect effect = next(pair);
             Lease another = granted(newName(), BEN);
             String before = everything(pair.resource()) + everything(lease.resource());
@@ -819,7 +825,7 @@ abstract class OutboxContract extends Contract {
         void aRefusalNeedsTheLeaseToo() {
             Pair pair = newPair();
             String key = announced(pair);
-            Lease lease = sender(pair);
+            Lease lease = laterSender(pair);
             Effect effect = next(pair);
             plantKnown(pair, 7, newRun());
             forged(lease, newName())
@@ -985,7 +991,7 @@ abstract class OutboxContract extends Contract {
         void anotherThanTheSenderStoresNothing() {
             Pair pair = newPair();
             String key = announced(pair);
-            Lease lease = sender(pair);
+            Lease lease = laterSender(pair);
             Effect effect = begun(lease, pair);
             String before = row(key);
             forged(lease, newName()).forEach((part, forged) -> {
@@ -1175,7 +1181,7 @@ abstract class OutboxContract extends Contract {
 
         private Lease unknown(Pair pair) {
             announced(pair);
-            Lease lease = sender(pair);
+            Lease lease = laterSender(pair);
             assertTrue(store().sent(lease, begun(lease, pair), OutboxContract.unknown(Duration.ZERO)));
             return lease;
         }
@@ -1341,23 +1347,23 @@ abstract class OutboxContract extends Contract {
             String pending = announced(pair);
             String elsewhere = announced(newPair());
 
-            assertEquals(List.of(pending, unknown, dead, confirmed), shown(pair.resource(), List.of(), false, 10));
-            assertEquals(List.of(pending, unknown), shown(pair.resource(), List.of(), false, 2));
+            assertEquals(List.of(pending, unknown, dead, confirmed), listed(pair.resource(), List.of(), false, 10));
+            assertEquals(List.of(pending, unknown), listed(pair.resource(), List.of(), false, 2));
             assertEquals(
                     List.of(dead, confirmed),
-                    shown(pair.resource(), List.of(EffectState.DEAD, EffectState.CONFIRMED), false, 10));
-            assertEquals(List.of(pending), shown(pair.resource(), List.of(EffectState.PENDING), false, 10));
-            assertEquals(List.of(unknown, dead), shown(pair.resource(), List.of(), true, 10));
-            assertEquals(List.of(dead), shown(pair.resource(), List.of(EffectState.DEAD), true, 10));
-            assertEquals(List.of(elsewhere, pending, unknown), shown(null, List.of(), false, 3));
-            assertEquals(List.of(elsewhere), shown(null, List.of(EffectState.PENDING), false, 1));
-            assertEquals(List.of(unknown), shown(null, List.of(EffectState.UNKNOWN), false, 1));
-            assertEquals(List.of(unknown), shown(null, List.of(), true, 1));
-            assertEquals(List.of(), shown(newName(), List.of(), false, 10));
+                    listed(pair.resource(), List.of(EffectState.DEAD, EffectState.CONFIRMED), false, 10));
+            assertEquals(List.of(pending), listed(pair.resource(), List.of(EffectState.PENDING), false, 10));
+            assertEquals(List.of(unknown, dead), listed(pair.resource(), List.of(), true, 10));
+            assertEquals(List.of(dead), listed(pair.resource(), List.of(EffectState.DEAD), true, 10));
+            assertEquals(List.of(elsewhere, pending, unknown), listed(null, List.of(), false, 3));
+            assertEquals(List.of(elsewhere), listed(null, List.of(EffectState.PENDING), false, 1));
+            assertEquals(List.of(unknown), listed(null, List.of(EffectState.UNKNOWN), false, 1));
+            assertEquals(List.of(unknown), listed(null, List.of(), true, 1));
+            assertEquals(List.of(), listed(newName(), List.of(), false, 10));
             assertEquals(store().effects(Filter.ALL, 1), List.of(shown(elsewhere)));
         }
 
-        private List<String> shown(String job, Collection<EffectState> states, boolean waiting, int limit) {
+        private List<String> listed(String job, Collection<EffectState> states, boolean waiting, int limit) {
             return store().effects(new Filter(job, states, waiting), limit).stream()
                     .map(EffectView::key)
                     .toList();

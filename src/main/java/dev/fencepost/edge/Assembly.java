@@ -79,7 +79,7 @@ public final class Assembly {
                 store,
                 store,
                 children,
-                new HttpActions(),
+                new HttpActions(time, spawner),
                 folders,
                 publisher,
                 watch,

@@ -36,8 +36,10 @@ final class GitReader {
     /** The sink; after an error it has a default in the wrong place, which nobody uses. */
     SinkDefinition.Git read(String name, Given<Duration> maxAge) {
         Given<Path> repo = git.read("repo", text -> repository(FileName.resolve(baseDir, text)));
-        Given<String> remote = Given.or(git.read("remote", text -> remote(text.strip())), DEFAULT_REMOTE, "");
-        if (REMOTE_NAME.matcher(remote.value()).matches() && !git.isMisspelt("remote")) {
+        Given<String> writtenRemote = git.read("remote", text -> remote(text.strip()));
+        Given<String> remote = Given.or(writtenRemote, DEFAULT_REMOTE, "");
+        boolean refused = git.isMisspelt("remote") || (git.has("remote") && writtenRemote == null);
+        if (!refused && REMOTE_NAME.matcher(remote.value()).matches()) {
             git.missing(
                     "repo",
                     "there is no repo, and the remote " + Finding.quote(remote.value()) + " is a name",

@@ -72,7 +72,7 @@ public final class Assembly {
         Incarnation self = OsChildren.thisIncarnation(directory.nodeId(), time, entropy);
         OsChildren children = new OsChildren(self, time, spawner, journal);
         RunFolders folders = new RunFolders(directory.runs());
-        Publisher publisher = new Publisher(directory.path(), sinks, new OsPrograms());
+        Publisher publisher = new Publisher(directory.path(), sinks, new OsPrograms(time, spawner));
         DeadlineWatch watch = new DeadlineWatch(time);
         Owner owner = self.owner();
         Runner runner = new Runner(

@@ -25,6 +25,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.regex.Pattern;
 import javax.net.ssl.SSLException;
+import javax.net.ssl.SSLHandshakeException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -35,7 +36,8 @@ import org.jspecify.annotations.Nullable;
  * some requests again by itself when a connection breaks; ours gives it the body, and lets it write the headers, once only.
  *
  * <p><b>Surely not sent</b> is what failed before the client asked for the length of the body: the headers that tell it are written only
- * when the connection stands, with TLS when its handshake is over. Everything after that may have arrived.
+ * when the connection stands, with TLS when its handshake is over. And what failed in the handshake, which the client tells late when it
+ * is cut there. Everything after that may have arrived.
  *
  * <p><b>Addresses.</b> The host has to be an allowed one, and each of its addresses {@link PrivateAddresses public}, unless the endpoint
  * says otherwise. The client looks the host up once more when it connects, and gets the same answer: the JVM keeps it for 30 s (unless the
@@ -50,6 +52,7 @@ final class HttpTransport {
     private static final int LOOKUP_SECONDS = 10;
     private static final Duration CONNECT_LIMIT = Duration.ofSeconds(10);
     private static final Duration MARGIN = Duration.ofSeconds(2);
+    private static final String NO_SECOND_CONNECT = "jdk.httpclient.disableRetryConnect";
     private static final int LONGEST_REASON = 300;
     private static final Pattern IP4_LITERAL = Pattern.compile("[0-9.]+");
 
@@ -80,6 +83,11 @@ final class HttpTransport {
 
     HttpTransport(Spawner spawner) {
         this.spawner = spawner;
+        // The JDK's client connects once more after a refusal, and forgets why it was refused. Read once, before the
+        // first request.
+        if (System.getProperty(NO_SECOND_CONNECT) == null) {
+            System.setProperty(NO_SECOND_CONNECT, "true");
+        }
     }
 
     /** An upper bound of {@link #send} for messages of this time limit. */
@@ -117,6 +125,7 @@ final class HttpTransport {
             return new Outcome.NotSent("no connection can be made: " + e.getCause());
         }
         Answer answer = new Answer(bodyLimit);
+        boolean isSurelyNotSent = false;
         String trouble;
         try {
             client.sendAsync(request, answer).get(message.timeLimit().toNanos(), TimeUnit.NANOSECONDS);
@@ -128,7 +137,11 @@ final class HttpTransport {
                     : "no connection to " + message.place() + " within " + seconds(message.timeLimit());
         } catch (ExecutionException e) {
             body.giveUp();
-            trouble = words(message, e.getCause() == null ? e : e.getCause(), body.wasAskedFor());
+            Throwable failure = e.getCause() == null ? e : e.getCause();
+            isSurelyNotSent = failure instanceof ConnectException
+                    || failure instanceof HttpConnectTimeoutException
+                    || failure instanceof SSLHandshakeException;
+            trouble = words(message, failure, body.wasAskedFor() && !isSurelyNotSent);
         } catch (IllegalArgumentException e) { // thrown before anything is done
             body.giveUp();
             trouble = "no request can be made of this URL";
@@ -140,7 +153,7 @@ final class HttpTransport {
             return answered;
         }
         String reason = message.forPeople(trouble, LONGEST_REASON);
-        return body.wasAskedFor() ? new Outcome.Lost(reason) : new Outcome.NotSent(reason);
+        return body.wasAskedFor() && !isSurelyNotSent ? new Outcome.Lost(reason) : new Outcome.NotSent(reason);
     }
 
     private static HttpRequest request(HttpMessage message, OnceBody body) throws HttpMessage.Unusable {
@@ -202,6 +215,8 @@ final class HttpTransport {
         }
         return switch (failure) {
             case HttpConnectTimeoutException e -> "no connection to " + place + ": timed out";
+            case ConnectException e
+            when e.getMessage() == null -> "no connection to " + place + ": refused or unreachable";
             case ConnectException e -> "no connection to " + place + ": " + cause(e);
             case SSLException e -> "no TLS connection to " + place + ": " + cause(e);
             default -> "no connection to " + place + ": " + cause(failure);

@@ -24,7 +24,7 @@ final class EndpointReader {
     private static final Pattern TOKEN = Pattern.compile("[!#$%&'*+.^_`|~0-9A-Za-z-]+");
     private static final Pattern SECRET_HEADER =
             Pattern.compile("(?i)authorization|proxy-authorization|cookie|.*(token|secret|key|password).*");
-    private static final Pattern TEXT = Pattern.compile("[\\t\\x20-\\x7e\\x80-\\xff]*");
+    private static final Pattern TEXT = Pattern.compile("[\\t\\x20-\\x7e]*");
     private static final Pattern MEDIA_TYPE = Pattern.compile("[!#$%&'*+.^_`|~0-9A-Za-z-]+/[\\t\\x20-\\x7e]+");
     private static final Pattern HOST = Pattern.compile("[a-z0-9._-]+|\\[[0-9a-f:.]+]");
 
@@ -54,9 +54,10 @@ final class EndpointReader {
     /**
      * Where a request goes.
      *
-     * @param uri what was read for the checks alone
+     * @param key where it stands
+     * @param uri what was read, for the checks alone
      */
-    record Address(Given<TextOrFile> url, URI uri) {}
+    record Address(String key, Given<TextOrFile> url, URI uri) {}
 
     /** The address of {@code url} or {@code url-file}; null after an error. */
     @Nullable
@@ -75,7 +76,7 @@ final class EndpointReader {
     /** The address that stands at this key; null if there is none or after an error. */
     @Nullable
     Address addressOf(String key) {
-        Given<URI> uri = http.read(key, HttpUrl::parse);
+        Given<URI> uri = http.read(key, text -> HttpUrl.parse(text.strip()));
         Given<String> text = http.read(key, String::strip);
         if (uri == null || text == null) {
             return null;
@@ -88,7 +89,7 @@ final class EndpointReader {
                     "put the URL into a file with chmod 600 and name it with url-file");
         }
         values.add(key, HttpUrl.shown(uri.value()), uri.origin());
-        return new Address(new Given<>(new TextOrFile(text.value(), null), text.origin()), uri.value());
+        return new Address(key, new Given<>(new TextOrFile(text.value(), null), text.origin()), uri.value());
     }
 
     @Nullable
@@ -109,7 +110,7 @@ final class EndpointReader {
         }
         warnOf("url-file", uri.value());
         values.add("url-file", file.value().toString(), file.origin());
-        return new Address(new Given<>(new TextOrFile(null, file.value()), file.origin()), uri.value());
+        return new Address("url-file", new Given<>(new TextOrFile(null, file.value()), file.origin()), uri.value());
     }
 
     private void warnOf(String key, URI uri) {
@@ -143,6 +144,13 @@ final class EndpointReader {
         Given<Boolean> allowPrivate =
                 Given.or(http.truth("allow-private"), false, "no private, loopback or link-local address");
         values.add("allow-private", allowPrivate, String::valueOf);
+        if (allowHosts.isEmpty() && !allowPrivate.value() && HttpUrl.isWrittenAsPrivate(address.uri())) {
+            http.error(
+                    address.key(),
+                    "the host is this machine or one of its network, which is called only where the file says so",
+                    "write allow-hosts: [" + inYaml(HttpUrl.host(address.uri()))
+                            + "] or allow-private: true beside it");
+        }
         return new HttpEndpoint(
                 method,
                 address.url().value(),
@@ -249,7 +257,7 @@ final class EndpointReader {
     }
 
     private Set<String> allowHosts(URI uri) {
-        Given<List<String>> written = http.list("allow-hosts", "allow-hosts: [" + HttpUrl.host(uri) + "]");
+        Given<List<String>> written = http.list("allow-hosts", "allow-hosts: [" + inYaml(HttpUrl.host(uri)) + "]");
         if (written == null) {
             values.add("allow-hosts", "none", Origin.builtIn("the host of the URL alone"));
             return Set.of();
@@ -270,6 +278,10 @@ final class EndpointReader {
         }
         values.add("allow-hosts", String.join(", ", hosts), written.origin());
         return hosts;
+    }
+
+    private static String inYaml(String host) {
+        return host.startsWith("[") ? '"' + host + '"' : host;
     }
 
     private HttpEndpoint.@Nullable Signature signature(Set<String> headers) {

@@ -1,10 +1,11 @@
 package dev.fencepost.edge.config;
 
+import java.net.Inet6Address;
+import java.net.InetAddress;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.util.Locale;
 import java.util.regex.Pattern;
-import org.jspecify.annotations.Nullable;
 
 /** Where a request goes. Since a URL is often a secret itself, no message repeats one, and people are shown the host alone. */
 final class HttpUrl {
@@ -22,7 +23,7 @@ final class HttpUrl {
     static URI parse(String written) {
         URI uri;
         try {
-            uri = new URI(written.strip());
+            uri = new URI(written);
         } catch (URISyntaxException e) {
             String where = e.getIndex() < 0 ? "" : " at character " + (e.getIndex() + 1);
             throw new BadValueException("this is no URL: " + e.getReason() + where, FORM);
@@ -58,6 +59,24 @@ final class HttpUrl {
                 && !LOOPBACK.matcher(host(uri)).matches();
     }
 
+    /** Whether the host is localhost, or an address that is not of the public internet. No name is looked up. */
+    static boolean isWrittenAsPrivate(URI uri) {
+        if (host(uri).equals("localhost")) {
+            return true;
+        }
+        try {
+            InetAddress address = InetAddress.ofLiteral(host(uri));
+            boolean uniqueLocal = address instanceof Inet6Address && (address.getAddress()[0] & 0xfe) == 0xfc;
+            return uniqueLocal
+                    || address.isLoopbackAddress()
+                    || address.isAnyLocalAddress()
+                    || address.isLinkLocalAddress()
+                    || address.isSiteLocalAddress();
+        } catch (IllegalArgumentException name) {
+            return false;
+        }
+    }
+
     static boolean holdsSecretParameter(URI uri) {
         return uri.getRawQuery() != null
                 && SECRET_PARAMETER.matcher(uri.getRawQuery()).matches();
@@ -69,14 +88,5 @@ final class HttpUrl {
         boolean more = (path != null && !path.isEmpty() && !path.equals("/")) || uri.getRawQuery() != null;
         return uri.getScheme() + "://" + uri.getHost() + (uri.getPort() < 0 ? "" : ":" + uri.getPort())
                 + (more ? "/…" : "");
-    }
-
-    /** The same for a text that may be no URL at all; null then. */
-    static @Nullable URI parseOrNull(String written) {
-        try {
-            return parse(written);
-        } catch (BadValueException e) {
-            return null;
-        }
     }
 }

@@ -6,6 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermission;
+import java.util.regex.Pattern;
 
 /**
  * A file that holds one secret. It is read anew each time the secret is needed; here it is only looked at, so that a mistake is told when
@@ -13,6 +14,7 @@ import java.nio.file.attribute.PosixFilePermission;
  */
 final class SecretFile {
 
+    private static final Pattern LINE_END = Pattern.compile("\r?\n\\z");
     private static final int MOST_BYTES = 64 << 10;
 
     private SecretFile() {}
@@ -25,7 +27,7 @@ final class SecretFile {
     static Path resolve(Path baseDir, String written) {
         Path file = FileName.resolve(baseDir, written);
         String shown = Finding.quote(file.toString());
-        if (content(file).isEmpty()) {
+        if (content(file).isBlank()) {
             throw new BadValueException("the file " + shown + " is empty", "write the secret into it");
         }
         try {
@@ -39,7 +41,7 @@ final class SecretFile {
         return file;
     }
 
-    /** What stands in it, without the blanks and line ends around it. */
+    /** What stands in it, without one line end at its end, as it is read when it is needed. */
     static String content(Path file) {
         String shown = Finding.quote(file.toString());
         if (Files.exists(file) && !Files.isDirectory(file) && !Files.isRegularFile(file)) {
@@ -55,6 +57,7 @@ final class SecretFile {
         if (bytes.length > MOST_BYTES) {
             throw new BadValueException("the file " + shown + " is larger than 64 KiB", "is it the right file?");
         }
-        return new String(bytes, StandardCharsets.UTF_8).strip();
+        String text = new String(bytes, StandardCharsets.UTF_8);
+        return LINE_END.matcher(text).replaceFirst("");
     }
 }

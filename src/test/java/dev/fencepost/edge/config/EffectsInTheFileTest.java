@@ -398,6 +398,11 @@ class EffectsInTheFileTest {
                 http("url-file: empty", ".url-file", "is empty"),
                 http("url-file: www", ".url-file", "is a directory"),
                 http("url-file: /dev/null", ".url-file", "no plain file"),
+                http("url: 'http://127.0.0.1:8080/'", ".url", "this machine", "allow-hosts: [127.0.0.1]"),
+                http("url: 'http://localhost/'", ".url", "this machine", "allow-private"),
+                http("url: 'https://10.0.0.1/'", ".url", "this machine"),
+                http("url: 'https://169.254.169.254/x'", ".url", "this machine"),
+                http("url: 'https://[fd00::1]/'", ".url", "this machine", "[\"[fd00::1]\"]"),
                 http("content-type: json", ".content-type", "\"json\" is no media type"),
                 http("allow-hosts: [other.example]", ".allow-hosts", "host of the URL is not among them"),
                 http("allow-hosts: []", ".allow-hosts", "empty"),
@@ -584,6 +589,18 @@ class EffectsInTheFileTest {
         assertFalse(Readings.texts(reading.warnings()).toString().contains("CANARY"));
     }
 
+    @ParameterizedTest
+    @CsvSource({"'http://127.0.0.1:1/x', '127.0.0.1'", "'http://[::1]/', '\"[::1]\"'", "'https://10.1.2.3/', '10.1.2.3'"
+    })
+    void aPrivateAddressThatIsNamedMayBeCalled(String url, String host) throws IOException {
+        String keys = "url: '" + url + "', allow-hosts: [" + host + "]";
+        assertEquals(
+                1,
+                file("sinks: { s: { http: { " + keys + " } } }\njobs: {}\n")
+                        .sinks()
+                        .size());
+    }
+
     @Test
     void thereAreLimits() throws IOException {
         StringBuilder sinks = new StringBuilder("sinks:\n");
@@ -629,8 +646,9 @@ class EffectsInTheFileTest {
     @ParameterizedTest
     @CsvSource({"http://localhost:8080/", "http://127.0.0.1/", "'http://[::1]:9/'"})
     void plainHttpStaysOnThisHost(String url) throws IOException {
-        Reading reading =
-                Readings.of(dir, "jobs: { a: { command: [date], publish: [ { http: { url: '" + url + "' } } ] } }");
+        Reading reading = Readings.of(
+                dir,
+                "jobs: { a: { command: [date], publish: [ { http: { url: '" + url + "', allow-private: true } } ] } }");
         Readings.accepted(reading);
         assertEquals(List.of(), reading.warnings());
     }
@@ -692,5 +710,25 @@ class EffectsInTheFileTest {
                 "a");
         assertFalse(a.values().toString().contains("CANARY"), () -> "" + a.values());
         assertTrue(a.values().toString().contains("https://***@git.example/x.git"), () -> "" + a.values());
+    }
+
+    @Test
+    void theBlogIsGoodOnceItIsARepository() throws IOException {
+        Path blog = dir.resolve("example");
+        Files.createDirectories(blog.resolve(".git"));
+        for (String name : List.of("fencepost.yaml", "write-article.sh", "template.md")) {
+            Files.copy(
+                    Path.of("deploy/examples/blog").resolve(name),
+                    blog.resolve(name),
+                    java.nio.file.StandardCopyOption.COPY_ATTRIBUTES);
+        }
+        Reading reading = Readings.of(blog.resolve("fencepost.yaml"));
+        Job job = Readings.accepted(reading).jobs().getFirst();
+        assertEquals(List.of(), reading.warnings());
+        assertTrue(job.filesMustChange());
+        SinkDefinition.Git git = (SinkDefinition.Git) job.publish().getFirst().sink();
+        assertEquals(blog, git.repo());
+        assertEquals(EffectiveValuesTest.command(job).workingDir(), git.repo());
+        assertEquals(List.of("content"), git.paths());
     }
 }

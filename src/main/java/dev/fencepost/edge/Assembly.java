@@ -11,6 +11,7 @@ import dev.fencepost.edge.jdbc.JdbcStore;
 import dev.fencepost.edge.process.OsChildren;
 import dev.fencepost.edge.process.OsPrograms;
 import dev.fencepost.edge.process.RunFolders;
+import dev.fencepost.edge.sink.GitRepositories;
 import dev.fencepost.edge.sink.HttpActions;
 import dev.fencepost.edge.sink.Publisher;
 import dev.fencepost.effect.SinkDefinition;
@@ -71,7 +72,9 @@ public final class Assembly {
         Incarnation self = OsChildren.thisIncarnation(directory.nodeId(), time, entropy);
         OsChildren children = new OsChildren(self, time, spawner, journal);
         RunFolders folders = new RunFolders(directory.runs());
-        Publisher publisher = new Publisher(directory.path(), sinks, new OsPrograms(time, spawner));
+        OsPrograms programs = new OsPrograms(time, spawner);
+        GitRepositories repositories = new GitRepositories(directory.path(), programs, System.getenv(), time);
+        Publisher publisher = new Publisher(sinks, repositories, programs, journal);
         DeadlineWatch watch = new DeadlineWatch(time);
         Owner owner = self.owner();
         Runner runner = new Runner(

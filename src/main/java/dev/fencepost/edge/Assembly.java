@@ -81,7 +81,7 @@ public final class Assembly {
         RunFolders folders = new RunFolders(directory.runs());
         OsPrograms programs = new OsPrograms(time, spawner);
         GitRepositories repositories = new GitRepositories(directory.path(), programs, System.getenv(), time);
-        Publisher publisher = new Publisher(directory.path(), sinks, programs);
+        Publisher publisher = new Publisher(sinks, repositories, programs, journal);
         DeadlineWatch watch = new DeadlineWatch(time);
         Owner owner = self.owner();
         Runner runner = new Runner(
@@ -99,18 +99,28 @@ public final class Assembly {
                 owner,
                 LOG_LIMIT_BYTES);
         Dispatcher dispatcher = new Dispatcher(
-                store, store, sinks(sinks, repositories), owner, children::provablyDead, time, spawner, entropy, journal);
+                store,
+                store,
+                sinks(sinks, repositories),
+                owner,
+                children::provablyDead,
+                time,
+                spawner,
+                entropy,
+                journal);
         return new Crew(owner, children, folders, watch, runner, dispatcher);
     }
 
     private Map<String, Sink> sinks(Collection<SinkDefinition> definitions, GitRepositories repositories) {
         Map<String, Sink> sinks = new HashMap<>();
         for (SinkDefinition definition : definitions) {
-            sinks.put(definition.name(), switch (definition) {
-                case SinkDefinition.Git git -> new GitSink(git, repositories);
-                case SinkDefinition.Http http -> new HttpSink(http, time, spawner);
-                case SinkDefinition.Files files -> new FileSink(files);
-            });
+            sinks.put(
+                    definition.name(),
+                    switch (definition) {
+                        case SinkDefinition.Git git -> new GitSink(git, repositories);
+                        case SinkDefinition.Http http -> new HttpSink(http, time, spawner);
+                        case SinkDefinition.Files files -> new FileSink(files, time);
+                    });
         }
         return sinks;
     }

@@ -214,10 +214,19 @@ final class GitRepository implements AutoCloseable {
         Push push = judged(ended, updates);
         if (push.how() == Pushed.DONE) {
             for (Update update : updates) {
-                run("update-ref", mirror(update.ref()), update.fresh()); // if not, it is fetched
+                remember(update);
             }
         }
         return push;
+    }
+
+    /** Where this fails the ref is fetched once more than needed. */
+    private void remember(Update pushed) throws InterruptedException {
+        try {
+            run("update-ref", mirror(pushed.ref()), pushed.fresh());
+        } catch (IOException notStarted) {
+            // the push took place all the same
+        }
     }
 
     private static final Pattern MOVED = Pattern.compile(

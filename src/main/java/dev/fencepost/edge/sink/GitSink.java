@@ -236,7 +236,7 @@ public final class GitSink implements Sink {
     private Delivery kept(Effect effect, String commit, String conflict, GitRepository repository)
             throws IOException, InterruptedException {
         String slot = effect.slotKey().replace(":", "").replace('/', '-');
-        String plain = "fencepost/" + effect.job() + "/" + slot;
+        String plain = "fencepost/" + asRefName(effect.job()) + "/" + asRefName(slot);
         String text = "";
         for (String branch : List.of(plain, plain + "-" + commit.substring(0, 12))) {
             String ref = "refs/heads/" + branch;

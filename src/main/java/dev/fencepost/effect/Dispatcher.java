@@ -344,7 +344,7 @@ public final class Dispatcher {
             }
             case Begun.Refused refused -> {
                 String reason = "token " + effect.fence() + " is older than " + refused.newest() + ", which was sent";
-                record(effect, EffectState.REFUSED, reason, refused.newest(), false);
+                record(effect, EffectState.REFUSED, reason, refused.newest(), effect.mayBeSent());
                 return true;
             }
             case Begun.Sending sending -> {}

@@ -50,21 +50,24 @@ class QueryPlanTest {
             "boot_id",
             TIME.bootId());
 
-    /** Effects of a few pairs: a quarter is PENDING, the others are settled, and every hundredth of all waits for a person. */
+    /** Effects of a few pairs: the newest quarter is PENDING, the others are settled, and a few of those wait for a person. */
     private static String effects(String numbers, String time) {
         return "insert into effect (key, job, slot_key, name, sink, resource, pair, fence, run_id, digest, announced_at,"
                 + " expires_at, max_age_ms, state, waits, next_at, changed_at, written_at, settled_at, receipt, size, content)"
                 + " select 'k' || n, 'job' || n % " + PAIRS + ", 's', 'e', 's', 'job' || n % " + PAIRS
                 + ", 'sink:s:job' || n % " + PAIRS + ", n, 'r', 'd', " + time + ", " + time + ", 1,"
-                + " case when n % 4 = 0 then 'PENDING' when n % 100 = 1 then 'DEAD' else 'CONFIRMED' end, n % 100 = 1,"
-                + " case when n % 4 = 0 then " + time + " end, " + time + ", " + time + ", case when n % 4 > 0 then "
+                + " case when n > " + (ROWS - OPEN)
+                + " then 'PENDING' when n % 1000 = 1 then 'DEAD' else 'CONFIRMED' end, n % 1000 = 1 and n <= "
+                + (ROWS - OPEN) + ","
+                + " case when n > " + (ROWS - OPEN) + " then " + time + " end, " + time + ", " + time
+                + ", case when n <= " + (ROWS - OPEN) + " then "
                 + time + " end, '" + "r".repeat(400) + "', 0, '' from " + numbers;
     }
 
-    private static void insert(Connection connection, String numbers, String time, String analyze) throws SQLException {
+    private static void insert(Connection connection, String numbers, String time) throws SQLException {
         try (Statement statement = connection.createStatement()) {
             assertEquals(ROWS, statement.executeUpdate(effects(numbers, time)));
-            statement.execute(analyze);
+            statement.execute("analyze");
         }
     }
 
@@ -101,8 +104,7 @@ class QueryPlanTest {
                     connection,
                     "(with recursive c (n) as (select 1 union all select n + 1 from c where n < " + ROWS
                             + ") select n from c)",
-                    String.valueOf(TIME.wallClock().toEpochMilli() + 3_600_000),
-                    "analyze");
+                    String.valueOf(TIME.wallClock().toEpochMilli() + 3_600_000));
         }
 
         @AfterAll
@@ -172,11 +174,7 @@ class QueryPlanTest {
                 store.prepare();
             }
             connection = database.connect();
-            insert(
-                    connection,
-                    "generate_series(1, " + ROWS + ") n",
-                    "clock_timestamp() + interval '1 hour'",
-                    "vacuum analyze");
+            insert(connection, "generate_series(1, " + ROWS + ") n", "clock_timestamp() + interval '1 hour'");
         }
 
         @AfterAll
@@ -219,9 +217,10 @@ class QueryPlanTest {
         }
 
         @Test
-        void whatIsOpenIsCountedInItsIndexAlone() throws Exception {
+        void whatIsOpenIsCountedByItsIndex() throws Exception {
             List<String> plan = plan(JdbcOutbox.TALLIES);
-            assertTrue(lines(plan).contains("Index Only Scan using effect_counted"), lines(plan));
+            assertTrue(lines(plan).contains(" effect_counted"), lines(plan));
+            assertFalse(lines(plan).contains("Seq Scan on effect"), lines(plan));
         }
 
         private static String lines(List<String> plan) {

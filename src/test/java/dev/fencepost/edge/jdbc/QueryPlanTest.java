@@ -30,8 +30,8 @@ import org.junit.jupiter.api.io.TempDir;
 class QueryPlanTest {
 
     private static final ManualTime TIME = new ManualTime(Instant.parse("2026-03-01T12:00:00Z"));
-    private static final int OPEN = 100_000;
-    private static final int ROWS = 4 * OPEN;
+    private static final int OPEN = 25_000;
+    private static final int ROWS = 10 * OPEN;
     private static final int PAIRS = 5;
     private static final Pattern ROWS_SEEN =
             Pattern.compile("(?:actual time=\\S+ rows=|Rows Removed by Filter: )(\\d+)");
@@ -50,7 +50,7 @@ class QueryPlanTest {
             "boot_id",
             TIME.bootId());
 
-    /** Effects of a few pairs: the newest quarter is PENDING, the others are settled, and a few of those wait for a person. */
+    /** Effects of a few pairs: the newest tenth is PENDING, the others are settled, and a few of those wait for a person. */
     private static String effects(String numbers, String time) {
         return "insert into effect (key, job, slot_key, name, sink, resource, pair, fence, run_id, digest, announced_at,"
                 + " expires_at, max_age_ms, state, waits, next_at, changed_at, written_at, settled_at, receipt, size, content)"

@@ -45,7 +45,8 @@ create table effect (
 create index effect_open on effect (pair, fence, id) where settled_at is null;
 create index effect_pending on effect (expires_at) where state = 'PENDING';
 -- Holds all that the counting of them needs.
-create index effect_counted on effect (sink, state, announced_at, waits, expires_at) where settled_at is null or waits;
+create index effect_counted on effect (sink, state, announced_at, waits, expires_at, settled_at)
+    where settled_at is null or waits;
 create index effect_job on effect (job, id);
 
 -- The highest token that was sent to a sink for a resource; never deleted. Between delay_from and delay_until nothing that is PENDING is

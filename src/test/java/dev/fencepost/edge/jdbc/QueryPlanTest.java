@@ -1,40 +1,241 @@
 package dev.fencepost.edge.jdbc;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.fencepost.host.ManualTime;
 import dev.fencepost.host.TestThreads;
+import dev.fencepost.store.Postgres;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What is asked every second must not grow with the history of the job. */
+/** What is asked every second must not grow with the history of the job, nor with what was sent, nor much with what is to be sent. */
 class QueryPlanTest {
 
-    @Test
-    void openTicksAreFoundByTheirOwnIndex(@TempDir Path folder) throws Exception {
-        Path file = folder.resolve("store.db");
-        ManualTime time = new ManualTime(Instant.parse("2026-03-01T12:00:00Z"));
-        try (JdbcStore store = JdbcStore.sqlite(file, time, new TestThreads())) {
-            store.prepare();
+    private static final ManualTime TIME = new ManualTime(Instant.parse("2026-03-01T12:00:00Z"));
+    private static final int OPEN = 25_000;
+    private static final int ROWS = 10 * OPEN;
+    private static final int PAIRS = 5;
+    private static final Pattern ROWS_SEEN =
+            Pattern.compile("(?:actual time=\\S+ rows=|Rows Removed by Filter: )(\\d+)");
+
+    private static final Map<String, Object> VALUES = Map.of(
+            "pair",
+            "sink:s:job3",
+            "sinks",
+            ",s,",
+            "limit",
+            100,
+            "wall_now",
+            TIME.wallClock().toEpochMilli(),
+            "boot_now",
+            TIME.bootMillis(),
+            "boot_id",
+            TIME.bootId());
+
+    /** Effects of a few pairs: the newest tenth is PENDING, the others are settled, and a few of those wait for a person. */
+    private static String effects(String numbers, String time) {
+        return "insert into effect (key, job, slot_key, name, sink, resource, pair, fence, run_id, digest, announced_at,"
+                + " expires_at, max_age_ms, state, waits, next_at, changed_at, written_at, settled_at, receipt, size, content)"
+                + " select 'k' || n, 'job' || n % " + PAIRS + ", 's', 'e', 's', 'job' || n % " + PAIRS
+                + ", 'sink:s:job' || n % " + PAIRS + ", n, 'r', 'd', " + time + ", " + time + ", 1,"
+                + " case when n > " + (ROWS - OPEN)
+                + " then 'PENDING' when n % 1000 = 1 then 'DEAD' else 'CONFIRMED' end, n % 1000 = 1 and n <= "
+                + (ROWS - OPEN) + ","
+                + " case when n > " + (ROWS - OPEN) + " then " + time + " end, " + time + ", " + time
+                + ", case when n <= " + (ROWS - OPEN) + " then "
+                + time + " end, '" + "r".repeat(400) + "', 0, '' from " + numbers;
+    }
+
+    private static void insert(Connection connection, String numbers, String time) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            assertEquals(ROWS, statement.executeUpdate(effects(numbers, time)));
+            statement.execute("analyze");
         }
-        String openTicks =
-                JdbcTicks.SITUATION.prepare(new Dialect.Sqlite(time)).getLast().text();
-        List<String> plan = new ArrayList<>();
-        try (Connection connection = DriverManager.getConnection("jdbc:sqlite:" + file);
-                PreparedStatement statement = connection.prepareStatement("explain query plan " + openTicks);
-                ResultSet rows = statement.executeQuery()) {
-            while (rows.next()) {
-                plan.add(rows.getString("detail"));
+    }
+
+    private static List<String> explained(Connection connection, String explain, Sql.Prepared prepared)
+            throws SQLException {
+        try (PreparedStatement statement = connection.prepareStatement(explain + prepared.text())) {
+            for (int i = 0; i < prepared.names().size(); i++) {
+                statement.setObject(i + 1, VALUES.get(prepared.names().get(i)));
             }
+            List<String> plan = new ArrayList<>();
+            try (ResultSet rows = statement.executeQuery()) {
+                int last = rows.getMetaData().getColumnCount();
+                while (rows.next()) {
+                    plan.add(rows.getString(last));
+                }
+            }
+            return plan;
         }
-        assertTrue(plan.getFirst().contains("tick_open"), plan.toString());
+    }
+
+    @Nested
+    class OnSqlite {
+
+        private static Connection connection;
+
+        @BeforeAll
+        static void fill(@TempDir Path folder) throws Exception {
+            Path file = folder.resolve("store.db");
+            try (JdbcStore store = JdbcStore.sqlite(file, TIME, new TestThreads())) {
+                store.prepare();
+            }
+            connection = DriverManager.getConnection("jdbc:sqlite:" + file);
+            insert(
+                    connection,
+                    "(with recursive c (n) as (select 1 union all select n + 1 from c where n < " + ROWS
+                            + ") select n from c)",
+                    String.valueOf(TIME.wallClock().toEpochMilli() + 3_600_000));
+        }
+
+        @AfterAll
+        static void close() throws Exception {
+            connection.close();
+        }
+
+        private static List<String> plan(Sql sql) throws SQLException {
+            return explained(
+                    connection,
+                    "explain query plan ",
+                    sql.prepare(new Dialect.Sqlite(TIME)).getLast());
+        }
+
+        @Test
+        void openTicksAreFoundByTheirOwnIndex() throws Exception {
+            List<String> plan = plan(JdbcTicks.SITUATION);
+            assertTrue(plan.getFirst().contains("tick_open"), plan.toString());
+        }
+
+        @Test
+        void duePairsAreHoppedTo() throws Exception {
+            List<String> plan = plan(JdbcOutbox.DUE_PAIRS);
+            assertEquals(
+                    3,
+                    plan.stream().filter(line -> line.contains("effect_open")).count(),
+                    plan::toString);
+            assertOnlySearched(plan);
+        }
+
+        @Test
+        void theFirstOfAPairIsFoundInTheIndexOfOpenEffects() throws Exception {
+            List<String> plan = plan(JdbcOutbox.NEXT);
+            assertTrue(plan.contains("SEARCH t USING INDEX effect_open (pair=?)"), plan::toString);
+            assertOnlySearched(plan);
+        }
+
+        @Test
+        void whatIsTooOldIsFoundByItsTime() throws Exception {
+            List<String> plan = plan(JdbcOutbox.EXPIRE);
+            assertTrue(
+                    plan.contains("SEARCH effect USING COVERING INDEX effect_pending (expires_at<?)"), plan::toString);
+            assertOnlySearched(plan);
+        }
+
+        @Test
+        void whatIsOpenIsCountedInItsIndexAlone() throws Exception {
+            List<String> plan = plan(JdbcOutbox.TALLIES);
+            assertEquals("SCAN effect USING COVERING INDEX effect_counted", plan.getFirst());
+            assertFalse(plan.toString().contains("TEMP B-TREE"), plan::toString);
+        }
+
+        private static void assertOnlySearched(List<String> plan) {
+            assertFalse(plan.stream().anyMatch(line -> line.matches("SCAN (effect|n|t)\\b.*")), plan::toString);
+        }
+    }
+
+    @Nested
+    class OnPostgres {
+
+        private static Connection connection;
+
+        @BeforeAll
+        static void fill() throws Exception {
+            Postgres.Database database = Postgres.newDatabase();
+            try (JdbcStore store = JdbcStore.postgres(database.url(), "postgres", null, "postgres", event -> {})) {
+                store.prepare();
+            }
+            connection = database.connect();
+            insert(connection, "generate_series(1, " + ROWS + ") n", "clock_timestamp() + interval '1 hour'");
+        }
+
+        @AfterAll
+        static void close() throws Exception {
+            connection.close();
+        }
+
+        /** As it was carried out, with the number of rows that each step gave. */
+        private static List<String> plan(Sql sql) throws SQLException {
+            return explained(
+                    connection,
+                    "explain (analyze) ",
+                    sql.prepare(new Dialect.Postgres()).getLast());
+        }
+
+        @Test
+        void duePairsAreHoppedTo() throws Exception {
+            List<String> plan = plan(JdbcOutbox.DUE_PAIRS);
+            assertEquals(
+                    3,
+                    plan.stream()
+                            .filter(line -> line.contains("using effect_open"))
+                            .count(),
+                    lines(plan));
+            assertFewRows(plan);
+        }
+
+        @Test
+        void theFirstOfAPairIsFoundInTheIndexOfOpenEffects() throws Exception {
+            List<String> plan = plan(JdbcOutbox.NEXT);
+            assertTrue(lines(plan).contains("using effect_open"), lines(plan));
+            assertFewRows(plan);
+        }
+
+        @Test
+        void whatIsTooOldIsFoundByItsTime() throws Exception {
+            List<String> plan = plan(JdbcOutbox.EXPIRE);
+            assertTrue(lines(plan).contains("using effect_pending"), lines(plan));
+            assertFewRows(plan);
+        }
+
+        @Test
+        void whatIsOpenIsCountedByItsIndex() throws Exception {
+            List<String> plan = plan(JdbcOutbox.TALLIES);
+            assertTrue(lines(plan).contains(" effect_counted"), lines(plan));
+            assertFalse(lines(plan).contains("Seq Scan on effect"), lines(plan));
+        }
+
+        private static String lines(List<String> plan) {
+            return String.join("\n", plan);
+        }
+
+        private static void assertFewRows(List<String> plan) {
+            assertFalse(lines(plan).contains("Seq Scan on effect"), lines(plan));
+            Matcher rows = ROWS_SEEN.matcher(lines(plan));
+            long steps = 0;
+            while (rows.find()) {
+                steps++;
+                assertTrue(Long.parseLong(rows.group(1)) <= PAIRS + 1, lines(plan));
+            }
+            assertTrue(steps > 3, lines(plan));
+        }
     }
 }

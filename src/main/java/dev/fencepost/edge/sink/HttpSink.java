@@ -62,9 +62,13 @@ public final class HttpSink implements Sink {
     private final HttpTransport transport;
 
     public HttpSink(SinkDefinition.Http definition, Time time, Spawner spawner) {
+        this(definition, time, new HttpTransport(spawner));
+    }
+
+    HttpSink(SinkDefinition.Http definition, Time time, HttpTransport transport) {
         this.definition = definition;
         this.time = time;
-        this.transport = new HttpTransport(spawner);
+        this.transport = transport;
     }
 
     @Override

@@ -24,6 +24,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.regex.Pattern;
+import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLHandshakeException;
 import org.jspecify.annotations.Nullable;
@@ -80,9 +81,16 @@ final class HttpTransport {
     }
 
     private final Spawner spawner;
+    private final @Nullable SSLContext trust;
 
     HttpTransport(Spawner spawner) {
+        this(spawner, null);
+    }
+
+    /** @param trust instead of the JVM's own certificates, or null for those */
+    HttpTransport(Spawner spawner, @Nullable SSLContext trust) {
         this.spawner = spawner;
+        this.trust = trust;
         // The JDK's client connects once more after a refusal, and forgets why it was refused. Read once, before the
         // first request.
         if (System.getProperty(NO_SECOND_CONNECT) == null) {
@@ -115,12 +123,12 @@ final class HttpTransport {
         HttpClient client;
         try {
             Duration limit = message.timeLimit();
-            client = HttpClient.newBuilder()
+            HttpClient.Builder builder = HttpClient.newBuilder()
                     .version(HttpClient.Version.HTTP_1_1)
                     .followRedirects(HttpClient.Redirect.NEVER)
                     .proxy(HttpClient.Builder.NO_PROXY)
-                    .connectTimeout(limit.compareTo(CONNECT_LIMIT) < 0 ? limit : CONNECT_LIMIT)
-                    .build();
+                    .connectTimeout(limit.compareTo(CONNECT_LIMIT) < 0 ? limit : CONNECT_LIMIT);
+            client = (trust == null ? builder : builder.sslContext(trust)).build();
         } catch (UncheckedIOException e) {
             return new Outcome.NotSent("no connection can be made: " + e.getCause());
         }

@@ -651,6 +651,29 @@ class HttpSinkTest {
     }
 
     @Test
+    void aRequestLeavesNoThreadBehind() throws Exception {
+        try (Receiver receiver = Receiver.saying(Receiver.answer(200, ""))) {
+            HttpSink sink = sink(endpoint(receiver.url("/")));
+            long before = clientThreads();
+            for (int i = 0; i < 20; i++) {
+                sink.deliver(EFFECT);
+            }
+            long giveUp = System.nanoTime() + LONG.toNanos();
+            while (clientThreads() > before && System.nanoTime() < giveUp) {
+                Thread.sleep(10); // between two looks at threads that end by themselves
+            }
+            assertTrue(clientThreads() <= before, () -> clientThreads() + " threads, before " + before);
+        }
+    }
+
+    private static long clientThreads() {
+        return Thread.getAllStackTraces().keySet().stream()
+                .filter(thread -> thread.getName().startsWith("HttpClient-")
+                        && thread.getName().contains("Selector"))
+                .count();
+    }
+
+    @Test
     void whatTheDispatcherIsToldOfTheSink() {
         HttpEndpoint endpoint = endpoint("http://127.0.0.1/", Duration.ofSeconds(30));
         SinkDefinition.Http plain =

@@ -13,8 +13,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
 
 /** A small HTTP server of this host that keeps what it was sent, and answers, or does not, just as a test says. */
 final class Receiver implements AutoCloseable {
@@ -27,7 +25,6 @@ final class Receiver implements AutoCloseable {
     record Request(String line, Map<String, String> headers, byte[] body) {}
 
     final List<Request> requests = new CopyOnWriteArrayList<>();
-    private final CountDownLatch over = new CountDownLatch(1);
     private final ServerSocket socket;
     private final Behaviour behaviour;
 
@@ -60,11 +57,6 @@ final class Receiver implements AutoCloseable {
 
     int port() {
         return socket.getLocalPort();
-    }
-
-    /** Holds a behaviour until the test is over, at most ten seconds. */
-    void keepWaiting() throws InterruptedException {
-        over.await(10, TimeUnit.SECONDS);
     }
 
     void awaitRequests(int count) throws InterruptedException {
@@ -123,7 +115,6 @@ final class Receiver implements AutoCloseable {
 
     @Override
     public void close() throws IOException {
-        over.countDown();
         socket.close();
     }
 }

@@ -66,7 +66,9 @@ final class GitWork {
             String base = repository.fetch(branchRef).get(branchRef);
             Path dotGit = worktree.resolve(".git");
             Map<String, String> own = Map.of("GIT_DIR", dotGit.toString(), "GIT_WORK_TREE", worktree.toString());
-            in(repository, own, "init", "--quiet", "--template=", "--initial-branch=" + sink.branch());
+            Files.createDirectories(worktree);
+            Map<String, String> toBe = Map.of("GIT_DIR", dotGit.toString());
+            in(repository, toBe, "init", "--quiet", "--template=", "--initial-branch=" + sink.branch());
             if (ownCopy) {
                 copy(repository.objects(), dotGit.resolve("objects"));
             } else {

@@ -33,7 +33,7 @@ final class GitReader {
         this.values = values;
     }
 
-    /** The sink; after an error it has a default in the wrong place, which nobody uses. */
+    /** The sink; after an error it has defaults in the wrong places, which nobody uses. @param name {@code job/git} */
     SinkDefinition.Git read(String name, Given<Duration> maxAge) {
         Given<Path> repo = git.read("repo", text -> repository(FileName.resolve(baseDir, text)));
         Given<String> writtenRemote = git.read("remote", text -> remote(text.strip()));
@@ -68,7 +68,10 @@ final class GitReader {
         values.add("paths", paths, list -> Values.shown(String.join(", ", list)));
         values.add("message", message, Values::shown);
         values.add("author", author, Values::shown);
-        values.add("fence-ref", fenceRef, text -> text, "refs/fencepost/ and the job's id");
+        values.add(
+                "fence-ref",
+                Given.or(fenceRef, "refs/fencepost/" + name.substring(0, name.indexOf('/')), "beside the branch"),
+                text -> text);
         values.add("timeout", timeout, DurationText::format);
         values.add("ssh-key", sshKey, Path::toString, "ssh looks for one itself");
         values.add("known-hosts", knownHosts, Path::toString, "ssh's own list");

@@ -37,8 +37,12 @@ create table effect (
     receipt        text,
     reason         text,
     settled_at     timestamptz,
-    size           bigint      not null,
-    content        bytea       not null
+    size           bigint      not null
+);
+-- Apart, since a row is written anew at each change of its state.
+create table effect_content (
+    key     text  primary key,
+    content bytea not null
 );
 -- Whose turn it is in a pair, and which pairs there are.
 create index effect_open on effect (pair, fence, id) where settled_at is null;

@@ -38,8 +38,12 @@ create table effect (
     receipt        text,
     reason         text,
     settled_at     integer,
-    size           integer     not null,
-    content        blob        not null
+    size           integer     not null
+);
+-- Apart, since a row is written anew at each change of its state.
+create table effect_content (
+    key     text primary key,
+    content blob not null
 );
 -- Whose turn it is in a pair, and which pairs there are.
 create index effect_open on effect (pair, fence, id) where settled_at is null;

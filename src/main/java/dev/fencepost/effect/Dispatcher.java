@@ -337,8 +337,23 @@ public final class Dispatcher {
         return new Settlement(EffectState.UNKNOWN, null, reason, nextIn, true, waits, null);
     }
 
+    /** A beginning without an answer is taken back as far as it took place: nothing was sent under it. */
+    private Begun begin(Turn turn, Effect effect) {
+        try {
+            return outbox.begin(turn.lease, effect);
+        } catch (StoreException e) {
+            if (e.kind() == StoreException.Kind.AMBIGUOUS) {
+                outbox.sent(
+                        turn.lease,
+                        effect,
+                        again(effect, effect.tries(), "the store gave no answer before it was sent", null));
+            }
+            throw e;
+        }
+    }
+
     private boolean send(Turn turn, Sink sink, Effect effect) throws InterruptedException {
-        switch (outbox.begin(turn.lease, effect)) {
+        switch (begin(turn, effect)) {
             case Begun.Gone gone -> {
                 return false;
             }

@@ -365,6 +365,19 @@ class DispatcherTest {
     }
 
     @Test
+    void aBeginningWithoutAnAnswerIsTakenBackSinceNothingWasSent() {
+        announce(a, "k1");
+        rig.faults.after("begin", new StoreException(Kind.AMBIGUOUS, "cut", null));
+        dispatch();
+        assertEquals(EffectState.PENDING, state("k1"));
+        assertEquals(List.of(), rig.sink.sent);
+        rig.time.pass(Duration.ofSeconds(1));
+        dispatch();
+        assertEquals(EffectState.CONFIRMED, state("k1"));
+        assertEquals(List.of(), rig.sink.readBack);
+    }
+
+    @Test
     void anOlderTokenIsNotSentAfterANewerOneUnlessAPersonInsists() {
         long old = announce(a, "k1");
         rig.sink.deliveries.add(new Delivery.Dead("404", null));

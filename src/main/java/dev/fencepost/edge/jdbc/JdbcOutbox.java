@@ -64,10 +64,13 @@ final class JdbcOutbox implements Outbox {
 
     private static final Sql ANNOUNCE = Sql.of("""
             insert into effect (key, job, slot_key, name, sink, resource, pair, fence, run_id, content_type, target, digest,
-                announced_at, expires_at, max_age_ms, state, next_at, changed_at, written_at, size, content)
+                announced_at, expires_at, max_age_ms, state, next_at, changed_at, written_at, size)
             values (:key, :resource, :slot_key, :name, :sink, :resource, :pair, :fence, :run_id, :content_type, :target,
-                :digest, {now}, {now} + :max_age {ms}, :max_age, 'PENDING', {now}, {now}, {now}, :size, :content)
+                :digest, {now}, {now} + :max_age {ms}, :max_age, 'PENDING', {now}, {now}, {now}, :size)
             on conflict (key) do nothing returning id""");
+
+    private static final Sql STORE_CONTENT =
+            Sql.of("insert into effect_content (key, content) values (:key, :content)");
 
     private static final Sql ANNOUNCED = Sql.of("select job, slot_key, digest from effect where key = :key");
 
@@ -90,8 +93,9 @@ final class JdbcOutbox implements Outbox {
             + ") order by case when l.owner is null then 0 else 1 end, coalesce(next_at, last_sent_at) limit :limit");
 
     static final Sql NEXT = Sql.of("""
-            select key, job, slot_key, name, sink, resource, fence, run_id, content_type, target, content, announced_at,
-                expires_at, state, tries, may_be_sent, override_fence, checks, last_sent_at, {now} as now
+            select key, job, slot_key, name, sink, resource, fence, run_id, content_type, target,
+                (select c.content from effect_content c where c.key = effect.key) as content,
+                announced_at, expires_at, state, tries, may_be_sent, override_fence, checks, last_sent_at, {now} as now
             from effect where id =\s""" + turn(":pair") + " and state in ('PENDING', 'UNKNOWN') and " + DUE);
 
     /** One that is locked is just being begun, or a person decides on it: the next call looks again. */
@@ -252,6 +256,7 @@ final class JdbcOutbox implements Outbox {
                     .and("size", content.bytes().length)
                     .and("content", content.bytes());
             if (session.one(ANNOUNCE, params).first() != null) {
+                session.one(STORE_CONTENT, params);
                 continue;
             }
             Row before = session.one(ANNOUNCED, params).rows().getFirst();

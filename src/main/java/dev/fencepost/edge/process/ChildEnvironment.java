@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The environment of a child: the runner's own, without what is meant for the runner alone, with what the job gives, and with a minimum
@@ -26,7 +27,13 @@ import java.util.regex.Pattern;
  *   <li>Always: {@code FENCEPOST_RUN_ID}.
  * </ul>
  *
- * The job's values win over the inherited ones, also over those that are left out.
+ * Where the run must not push by itself, what would let it is left out as well: the SSH agent, the programs that answer for a person,
+ * everything of git's own ({@code GIT_*}). git then finds no credential helper and asks nobody. This keeps an honest agent from pushing;
+ * one that means to may read the files of the runner's user, unless it runs as another one.
+ *
+ * <p>As another user it has that one's {@code HOME}, {@code USER} and {@code LOGNAME}, and no {@code XDG_*} of the runner's.
+ *
+ * <p>The job's values win over the inherited ones, also over those that are left out.
  */
 final class ChildEnvironment {
 
@@ -43,6 +50,16 @@ final class ChildEnvironment {
             "MANAGERPID",
             "MANAGERPIDFDID");
     private static final List<String> LEFT_OUT_PREFIXES = List.of("WATCHDOG_", "LISTEN_", "QUARKUS_", "FENCEPOST_");
+    private static final Set<String> OF_A_USER = Set.of("MAIL", "SHELL", "DBUS_SESSION_BUS_ADDRESS");
+    private static final List<String> CREDENTIALS =
+            List.of("SSH_AUTH_SOCK", "SSH_AGENT_PID", "SSH_ASKPASS", "SSH_ASKPASS_REQUIRE", "GPG_AGENT_INFO");
+    private static final Map<String, String> NO_CREDENTIALS = Map.of(
+            "GIT_TERMINAL_PROMPT", "0",
+            "GIT_CONFIG_COUNT", "2",
+            "GIT_CONFIG_KEY_0", "credential.helper",
+            "GIT_CONFIG_VALUE_0", "",
+            "GIT_CONFIG_KEY_1", "core.askPass",
+            "GIT_CONFIG_VALUE_1", "");
     private static final Path ACCOUNTS = Path.of("/etc/passwd");
 
     private ChildEnvironment() {}
@@ -50,15 +67,28 @@ final class ChildEnvironment {
     /**
      * The complete environment of this child.
      *
+     * @param as the user that it runs as, or null for the runner's own
      * @throws StartFailure if the job gives a variable that cannot be passed on
      */
-    static Map<String, String> of(Spec spec, Map<String, String> inherited) throws StartFailure {
+    static Map<String, String> of(Spec spec, @Nullable Account as, Map<String, String> inherited) throws StartFailure {
         Map<String, String> variables = new TreeMap<>();
         inherited.forEach((name, value) -> {
-            if (isPassedOn(name)) {
+            boolean credential = spec.withoutCredentials() && (CREDENTIALS.contains(name) || name.startsWith("GIT_"));
+            boolean ofRunnersUser = as != null && (name.startsWith("XDG_") || OF_A_USER.contains(name));
+            if (isPassedOn(name) && !credential && !ofRunnersUser) {
                 variables.put(name, value);
             }
         });
+        if (spec.withoutCredentials() && !spec.environment().containsKey("GIT_CONFIG_COUNT")) {
+            variables.putAll(NO_CREDENTIALS);
+        } else if (spec.withoutCredentials()) {
+            variables.put("GIT_TERMINAL_PROMPT", "0");
+        }
+        if (as != null) {
+            variables.put("HOME", as.home());
+            variables.put("USER", as.name());
+            variables.put("LOGNAME", as.name());
+        }
         for (Map.Entry<String, String> given : spec.environment().entrySet()) {
             if (!NAME.matcher(given.getKey()).matches() || given.getValue().indexOf('\0') >= 0) {
                 throw new StartFailure(

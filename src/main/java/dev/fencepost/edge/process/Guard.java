@@ -176,7 +176,7 @@ final class Guard {
         return null;
     }
 
-    private static boolean isRoot() {
+    static boolean isRoot() {
         try {
             return Integer.valueOf(0).equals(Files.getAttribute(Path.of("/proc/self"), "unix:uid"));
         } catch (IOException | UnsupportedOperationException unknown) {
@@ -231,9 +231,27 @@ final class Guard {
 
     /** The command as it is to be started; the report is written under the namespace only. */
     List<String> wrap(List<String> command, Path report) {
-        List<String> words = new ArrayList<>(beforeCommand.size() + command.size());
+        return wrap(command, report, List.of());
+    }
+
+    /**
+     * The same, as another user.
+     *
+     * @param change the program {@code setpriv} with what makes it change the user, without its last {@code --}; empty for no change. The
+     *     kernel forgets the death signal when a process changes its user; so it is set once more by the same program, afterwards.
+     *     Under the namespace guard the init stays what it is, and the command dies with it
+     */
+    List<String> wrap(List<String> command, Path report, List<String> change) {
+        List<String> words = new ArrayList<>(beforeCommand.size() + change.size() + command.size());
         for (String word : beforeCommand) {
             words.add(word.equals(REPORT) ? report.toString() : word);
+        }
+        if (!change.isEmpty()) {
+            words.addAll(change);
+            if (kind == Kind.CONTROL_GROUP || kind == Kind.PARENT_DEATH) {
+                words.addAll(List.of("--pdeathsig", "KILL"));
+            }
+            words.add("--");
         }
         words.addAll(command);
         return words;

@@ -16,6 +16,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.ProcessBuilder.Redirect;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ExecutionException;
@@ -79,10 +80,15 @@ public final class OsChildren implements Children {
         if (!guard.canStart()) {
             throw new StartFailure("the program setsid is missing; it is part of util-linux", null);
         }
-        Map<String, String> environment = ChildEnvironment.of(spec, runnerEnvironment);
+        Account as = spec.runAs() == null ? null : Account.of(spec.runAs());
+        Map<String, String> environment = ChildEnvironment.of(spec, as, runnerEnvironment);
         Launch.check(spec, environment);
+        if (as != null) {
+            as.takeOver(spec);
+        }
         Path report = spec.log().resolveSibling(spec.log().getFileName() + ".end");
-        ProcessBuilder builder = new ProcessBuilder(guard.wrap(spec.command(), report.toAbsolutePath()));
+        List<String> change = as == null ? List.of() : as.change();
+        ProcessBuilder builder = new ProcessBuilder(guard.wrap(spec.command(), report.toAbsolutePath(), change));
         builder.environment().clear();
         builder.environment().putAll(environment);
         if (spec.workingDir() != null) {

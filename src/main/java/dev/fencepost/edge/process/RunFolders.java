@@ -15,6 +15,9 @@ import org.jspecify.annotations.Nullable;
 /** Run files in {@code <root>/<job>/<slot>/<attempt>-<first part of the run id>/}, readable by the runner's user alone. */
 public final class RunFolders implements Workspace {
 
+    /** So many folders below the root is the folder of a run. */
+    static final int LEVELS = 3;
+
     private final Path root;
 
     public RunFolders(Path root) {
@@ -57,6 +60,6 @@ public final class RunFolders implements Workspace {
             throw new IOException("$FENCEPOST_RESULT holds " + Files.size(file) + " bytes, the limit is "
                     + Completion.MAX_RESULT_BYTES + "; write bigger things to $FENCEPOST_OUTPUT_DIR");
         }
-        return result;
+        return result.length == 0 ? null : result; // for another user it is there, and empty, from the start
     }
 }

@@ -270,6 +270,10 @@ final class GitRepository implements AutoCloseable {
                     Pushed.REFUSED,
                     "the remote does not support atomic pushes, so it cannot guard a branch by a token");
         }
+        if (!accepted.isEmpty() && !refusals.isEmpty()) { // git does so where one of the refs is hidden
+            return new Push(
+                    Pushed.UNKNOWN, "the remote took a part of an atomic push: " + remote.masked(refusals.toString()));
+        }
         if (!accepted.isEmpty() || CUT.matcher(ended.err()).find() && refusals.isEmpty()) {
             return new Push(Pushed.UNKNOWN, "the connection ended in the middle of the push: " + said);
         }

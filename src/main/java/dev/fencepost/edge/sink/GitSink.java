@@ -1,6 +1,7 @@
 package dev.fencepost.edge.sink;
 
 import dev.fencepost.edge.sink.GitRepository.Push;
+import dev.fencepost.edge.sink.GitRepository.Pushed;
 import dev.fencepost.edge.sink.GitRepository.Update;
 import dev.fencepost.effect.Delivery;
 import dev.fencepost.effect.Effect;
@@ -27,6 +28,9 @@ import org.jspecify.annotations.Nullable;
  * that both believe to be allowed, one finds the refs moved, looks again, and sees the other's token. Refs of this sink are moved in no
  * other way, and for that reason an effect that is not in the chain now cannot come into it by a push that began before: read-back may
  * say "absent".
+ *
+ * <p>A token ref that is not there yet is made first, by a push of its own: a remote that hides such refs from writers takes the other
+ * part of an "atomic" push all the same, and the branch would move without its token.
  */
 public final class GitSink implements Sink {
 
@@ -99,6 +103,16 @@ public final class GitSink implements Sink {
             Landing landing = landing(commit, head, repository);
             if (landing.conflict() != null) {
                 return kept(effect, commit, landing.conflict(), repository);
+            }
+            if (tip == null) {
+                Push begun = repository.push(List.of(new Update(tokenRef, null, chain.begun(effect))));
+                if (begun.how() == Pushed.REFUSED) {
+                    return new Delivery.Dead(begun.text() + hint(begun.text(), tokenRef), null);
+                }
+                if (begun.how() != Pushed.DONE && begun.how() != Pushed.MOVED) {
+                    return new Delivery.NotNow("no token ref could be made yet: " + begun.text(), null);
+                }
+                continue;
             }
             String fresh = landing.head();
             List<Update> updates = new ArrayList<>();
@@ -244,9 +258,8 @@ public final class GitSink implements Sink {
             if (there != null && !there.equals(commit)) {
                 continue;
             }
-            Push push = there != null
-                    ? new Push(GitRepository.Pushed.DONE, "")
-                    : repository.push(List.of(new Update(ref, null, commit)));
+            Push push =
+                    there != null ? new Push(Pushed.DONE, "") : repository.push(List.of(new Update(ref, null, commit)));
             text = push.text();
             switch (push.how()) {
                 case DONE -> {

@@ -221,6 +221,9 @@ final class GitStaging {
 
     /** The contents of the files, in parts that fit in what one call may give. */
     private List<List<String>> batches(List<Entry> files) throws IOException, InterruptedException, Unpublishable {
+        if (files.isEmpty()) {
+            return List.of();
+        }
         Set<String> ids = files.stream().map(Entry::id).collect(Collectors.toSet());
         byte[] asked = String.join("\n", ids).concat("\n").getBytes(StandardCharsets.US_ASCII);
         List<List<String>> batches = new ArrayList<>();

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The chain of commits in a remote's token ref: one for each effect that the remote accepted, the newest first. Its tip tells the highest
- * token and the run that had it; the whole of it tells which keys were accepted.
+ * token and the run that had it; the whole of it tells which keys were accepted. It begins with a commit without a token.
  *
  * <pre>
  * Key: article@2026-03-29T01:00:00Z/git
@@ -26,6 +26,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class TokenChain {
 
+    private static final String BEGINNING = "Tokens of ";
     private static final Pattern TOKEN = Pattern.compile("(?m)^Token: ([1-9][0-9]{0,18})$");
     private static final Pattern RUN = Pattern.compile("(?m)^Run: ([0-9a-f-]{36})$");
     private static final Pattern COMMIT = Pattern.compile("(?m)^Commit: ([0-9a-f]{40})$");
@@ -54,8 +55,11 @@ final class TokenChain {
                 .text();
         Matcher token = TOKEN.matcher(message);
         Matcher run = RUN.matcher(message);
+        if (message.startsWith(BEGINNING) && !token.find()) {
+            return Fence.NONE;
+        }
         try {
-            if (token.find() && run.find()) {
+            if (token.reset().find() && run.find()) {
                 return new Fence(Long.parseLong(token.group(1)), RunId.parse(run.group(1)));
             }
         } catch (IllegalArgumentException noToken) {
@@ -101,14 +105,7 @@ final class TokenChain {
             throws IOException, InterruptedException {
         Fence after = accepted.advancedBy(effect.fence(), effect.runId());
         boolean late = !accepted.lets(effect.fence(), effect.runId());
-        String emptyTree = repository.store("tree", new byte[0]);
-        String who = "Fencepost <fencepost@localhost> " + effect.announcedAt().getEpochSecond() + " +0000";
-        String text = "tree " + emptyTree + "\n"
-                + (tip == null ? "" : "parent " + tip + "\n")
-                + "author " + who + "\n"
-                + "committer " + who + "\n"
-                + "\n"
-                + "Token " + after.fence() + " of " + effect.pair().resource() + "\n"
+        String text = "Token " + after.fence() + " of " + effect.pair().resource() + "\n"
                 + "\n"
                 + "Key: " + effect.key() + "\n"
                 + "Token: " + after.fence() + "\n"
@@ -116,6 +113,23 @@ final class TokenChain {
                 + "Commit: " + commit + "\n"
                 + "Branch: " + branch + "\n"
                 + (late ? "Override: " + effect.fence() + "\n" : "");
+        return commit(effect, text);
+    }
+
+    /** Makes the first commit of a chain, here alone. */
+    String begun(Effect effect) throws IOException, InterruptedException {
+        return commit(effect, BEGINNING + effect.pair().resource() + "\n");
+    }
+
+    private String commit(Effect effect, String message) throws IOException, InterruptedException {
+        String emptyTree = repository.store("tree", new byte[0]);
+        String who = "Fencepost <fencepost@localhost> " + effect.announcedAt().getEpochSecond() + " +0000\n";
+        String text = "tree " + emptyTree + "\n"
+                + (tip == null ? "" : "parent " + tip + "\n")
+                + "author " + who
+                + "committer " + who
+                + "\n"
+                + message;
         return repository.store("commit", text.getBytes(StandardCharsets.UTF_8));
     }
 }

@@ -247,7 +247,7 @@ class GitSinkTest {
             Announcement more = one.work(definition, "content/" + i + ".md", i + "\n");
             confirmed(one, effect(more, "last" + i, 9 + i, run(), false));
         }
-        assertEquals("4", site.git(site.remote, "rev-list", "--count", TOKEN_REF));
+        assertEquals("5", site.git(site.remote, "rev-list", "--count", TOKEN_REF), "four and the beginning");
         assertEquals(first, found(two, umlaut));
         assertEquals(first, confirmed(two, umlaut));
         assertEquals(second, found(two, ascii));
@@ -299,11 +299,21 @@ class GitSinkTest {
         Delivery.Dead hidden = dead(one, effect(work, 7, run()));
         assertTrue(hidden.reason().contains("hidden ref"), hidden.reason());
         assertTrue(hidden.reason().contains("set fence-ref"), hidden.reason());
+        assertEquals(base, site.head("refs/heads/main"), "the branch does not move without its token");
         site.git(site.remote, "config", "--unset", "receive.hideRefs");
         site.git(site.remote, "config", "receive.advertiseAtomic", "false");
         Delivery.Dead plain = dead(one, effect(work, 7, run()));
         assertTrue(plain.reason().contains("does not support atomic pushes"), plain.reason());
         assertEquals(base, site.head("refs/heads/main"));
+    }
+
+    @Test
+    void aTokenRefThatIsHiddenLaterLetsNothingPass() throws Exception {
+        confirmed(one, effect(one.work(definition, "content/first.md", "first\n"), "first", 6, run(), false));
+        String head = site.head("refs/heads/main");
+        site.git(site.remote, "config", "receive.hideRefs", "refs/fencepost");
+        notNow(definition, effect(one.work(definition, "content/new.md", "new\n"), 7, run()));
+        assertEquals(head, site.head("refs/heads/main"));
     }
 
     @Test
@@ -336,7 +346,7 @@ class GitSinkTest {
         String token = site.head(TOKEN_REF);
         String head = site.head("refs/heads/main");
         site.git(site.remote, "update-ref", "refs/heads/main", base);
-        site.git(site.remote, "update-ref", "-d", TOKEN_REF);
+        site.git(site.remote, "update-ref", TOKEN_REF, TOKEN_REF + "^"); // the chain's beginning
         moveOnce("refs/heads/main " + head, TOKEN_REF + " " + token);
         assertEquals(8L, refused(one, effect(late, 7, run())).newest());
         assertEquals(head, site.head("refs/heads/main"));
@@ -346,7 +356,7 @@ class GitSinkTest {
     private void moveOnce(String... updates) throws IOException {
         site.hook(
                 "pre-receive",
-                "[ -e once ] && exit 0; touch once; unset GIT_QUARANTINE_PATH; "
+                "grep -q refs/heads/main || exit 0; [ -e once ] && exit 0; touch once; unset GIT_QUARANTINE_PATH; "
                         + Stream.of(updates)
                                 .map(update -> "git update-ref " + update)
                                 .collect(Collectors.joining(" && ")));
@@ -382,7 +392,7 @@ class GitSinkTest {
                 answers.stream()
                         .noneMatch(answer -> answer instanceof Delivery.Dead || answer instanceof Delivery.Unknown),
                 answers::toString);
-        assertEquals(Long.toString(landed), site.git(site.remote, "rev-list", "--count", TOKEN_REF));
+        assertEquals(Long.toString(landed + 1), site.git(site.remote, "rev-list", "--count", TOKEN_REF));
         assertEquals(Long.toString(landed), site.git(site.remote, "rev-list", "--count", base + "..main"));
         List<String> tokens = site.git(site.remote, "log", "--reverse", "--format=%B", TOKEN_REF)
                 .lines()
@@ -396,7 +406,7 @@ class GitSinkTest {
     void aConnectionThatIsCutAfterAcceptanceIsUnknownAndThenFound() throws Exception {
         Announcement work = one.work(definition, "content/new.md", "new\n");
         Effect effect = effect(work, 7, run());
-        site.hook("post-receive", "kill -9 $PPID");
+        site.hook("post-receive", "grep -q refs/heads/main && kill -9 $PPID; exit 0");
         Delivery.Unknown unknown =
                 assertInstanceOf(Delivery.Unknown.class, one.sink(definition).deliver(effect));
         assertTrue(unknown.reason().contains("middle of the push"), unknown.reason());
@@ -412,7 +422,7 @@ class GitSinkTest {
     void aConnectionThatIsCutBeforeAcceptanceIsUnknownAndThenAbsent() throws Exception {
         Announcement work = one.work(definition, "content/new.md", "new\n");
         Effect effect = effect(work, 7, run());
-        site.hook("pre-receive", "kill -9 $PPID");
+        site.hook("pre-receive", "grep -q refs/heads/main && kill -9 $PPID; exit 0");
         assertInstanceOf(Delivery.Unknown.class, one.sink(definition).deliver(effect));
         Files.delete(site.remote.resolve("hooks/pre-receive"));
         assertInstanceOf(ReadBack.Absent.class, one.sink(definition).readBack(effect));
@@ -426,7 +436,7 @@ class GitSinkTest {
         SinkDefinition.Git hasty =
                 GitSite.definition(site.remote.toString(), null, null, Duration.ofSeconds(5), "content");
         String number = Long.toString(System.nanoTime());
-        site.hook("pre-receive", "sleep " + number);
+        site.hook("pre-receive", "grep -q refs/heads/main && sleep " + number + "; exit 0");
         long start = System.nanoTime();
         Delivery.Unknown unknown =
                 assertInstanceOf(Delivery.Unknown.class, one.sink(hasty).deliver(effect(work, 7, run())));

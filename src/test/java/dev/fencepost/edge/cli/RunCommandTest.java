@@ -126,7 +126,8 @@ class RunCommandTest {
                         "exit_code",
                         "signal",
                         "ran_ms",
-                        "log"),
+                        "log",
+                        "effects"),
                 Workplace.fields(closing));
         assertFalse(closing.get("ok").booleanValue());
         assertEquals(SLOT, closing.get("slot").asText());

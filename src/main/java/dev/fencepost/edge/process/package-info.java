@@ -3,7 +3,7 @@
  *
  * <p>In: a command with its environment ({@link dev.fencepost.run.Children.Spec}). Out: how it ended, a bounded log file of clean text,
  * and no process of it. The programs {@code sh} and {@code setsid} must be there; {@code unshare} and {@code setpriv} make the
- * {@link Guard}.
+ * {@link Guard}; {@code setpriv}, {@code getent} and {@code id} are needed for commands of another user.
  *
  * <p>The one invariant: nothing outside of a run's own tree is ever signalled, and nothing of the tree is left when
  * {@link dev.fencepost.run.ChildProcess#finish} has returned.

@@ -117,10 +117,11 @@ final class Git {
         List<Map.Entry<String, String>> settings = new ArrayList<>(remote.settings());
         if (sink.credentialsFile() != null) {
             settings.add(Map.entry("credential.helper", ""));
+            // Only read: by itself git takes a line away from the file once a server says no to it.
             settings.add(Map.entry(
                     "credential.helper",
-                    "store --file="
-                            + quoted(sink.credentialsFile().toAbsolutePath().toString())));
+                    "!f() { test \"$1\" != get || git credential-store --file="
+                            + quoted(sink.credentialsFile().toAbsolutePath().toString()) + " get; }; f"));
         }
         configure(environment, settings);
         Ended ended = run(words, environment, new byte[0]);

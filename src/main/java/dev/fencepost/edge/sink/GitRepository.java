@@ -92,6 +92,11 @@ final class GitRepository implements AutoCloseable {
         return firstLine(succeeded(run(Map.of(), content, "hash-object", "-w", "-t", type, "--stdin")));
     }
 
+    /** Packs what has gathered, where git finds that it is time for it. What fails here is done another time. */
+    void tidy() throws IOException, InterruptedException {
+        run("-c", "gc.auto=5000", "-c", "gc.autoDetach=false", "gc", "--auto", "--quiet");
+    }
+
     boolean hasCommit(String id) throws IOException, InterruptedException {
         return run("cat-file", "-e", id + "^{commit}").isFine();
     }

@@ -91,6 +91,7 @@ final class GitWork {
             if (base != null) {
                 in(repository, own, "checkout", "--quiet", "--detach", base);
             }
+            repository.tidy();
             return new Place(worktree, null, Map.of("FENCEPOST_WORKTREE", worktree.toString()), base);
         }
     }

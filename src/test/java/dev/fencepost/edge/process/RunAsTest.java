@@ -114,27 +114,35 @@ class RunAsTest {
         assertEquals(null, folders.result(files));
     }
 
+    /** The kernel forgets the signal when a process changes its user. */
+    @Test
+    void theDeathSignalIsThereAfterTheChangeOfTheUser() throws Exception {
+        assumeTrue(Guard.isRoot(), "only root can become another user");
+        Bench bench = new Bench(top, "parent-death");
+        assumeTrue(bench.guardIs("parent-death"), "the guard is not allowed here");
+        Bench.Ended ended = Bench.end(bench.children.start(spec(
+                bench,
+                "nobody",
+                "exec python3 -c 'import ctypes, os; n = ctypes.c_int(); ctypes.CDLL(None).prctl(2, ctypes.byref(n));"
+                        + " print(n.value, os.getresuid(), os.getresgid())'")));
+        assertEquals(
+                "9 (65534, 65534, 65534) (65534, 65534, 65534)\n",
+                ended.output().tail());
+    }
+
     @ParameterizedTest
-    @ValueSource(strings = {"parent-death", "namespace"})
-    void theCommandDiesWithItsRunnerAllTheSame(String guard) throws Exception {
+    @ValueSource(strings = {"none", "parent-death", "namespace"})
+    void theCommandCanBeStopped(String guard) throws Exception {
         assumeTrue(Guard.isRoot(), "only root can become another user");
         Bench bench = new Bench(top, guard);
         assumeTrue(bench.guardIs(guard), "the guard is not allowed here");
         String number = Long.toString(System.nanoTime());
-        ChildProcess child = bench.children.start(spec(bench, "nobody", "exec sleep " + number));
-        try {
-            assertTrue(Bench.eventually(
-                    () -> Bench.withArgument("sleep\0" + number + "\0").size() == 1));
-            long sleeper = Bench.withArgument("sleep\0" + number + "\0").getFirst();
-            String status = Files.readString(Path.of("/proc", Long.toString(sleeper), "status"));
-            assertTrue(status.contains("Uid:\t65534\t65534\t65534\t65534"), status);
-            child.stop(Duration.ZERO);
-            assertTrue(Bench.eventually(
-                    () -> Bench.withArgument("sleep\0" + number + "\0").isEmpty()));
-        } finally {
-            child.stop(Duration.ZERO);
-            child.finish();
-        }
+        ChildProcess child = bench.children.start(spec(bench, "nobody", "sleep " + number + " & exec sleep " + number));
+        assertTrue(Bench.eventually(
+                () -> Bench.withArgument("sleep\0" + number + "\0").size() == 2));
+        child.stop(Duration.ofSeconds(5));
+        Bench.end(child);
+        assertEquals(List.of(), Bench.withArgument("sleep\0" + number + "\0"));
     }
 
     @Test

@@ -538,6 +538,90 @@ class GitSinkTest {
     }
 
     @Test
+    void sshIsGivenTheKeyAndTheHostsAndMayAskNobody() throws Exception {
+        Effect effect = effect(one.work(definition, "content/new.md", "new\n"), 7, run());
+        Path programs = Files.createDirectory(site.root.resolve("bin"));
+        Path seen = site.root.resolve("seen");
+        Path ssh = Files.writeString(
+                programs.resolve("ssh"),
+                "#!/bin/sh\nprintf '%s\\n' \"$@\" >" + seen + "; echo ask=$SSH_ASKPASS_REQUIRE >>" + seen
+                        + "; echo 'Host key verification failed.' >&2; exit 255\n");
+        assertTrue(ssh.toFile().setExecutable(true));
+        site.environment.put("PATH", programs + ":.:/usr/bin:/bin");
+        Node node = site.node("three");
+        SinkDefinition.Git secure = new SinkDefinition.Git(
+                "article/git",
+                definition.maxAge(),
+                null,
+                "git@host.example:blog.git",
+                "main",
+                List.of(),
+                "m",
+                definition.author(),
+                null,
+                LIMIT,
+                Path.of("/keys/it's 100%"),
+                Path.of("/keys/known hosts"),
+                null);
+        Delivery.NotNow notNow =
+                assertInstanceOf(Delivery.NotNow.class, node.sink(secure).deliver(effect));
+        assertTrue(notNow.reason().contains("Host key verification failed"), notNow.reason());
+        List<String> words = Files.readAllLines(seen);
+        for (String word : List.of(
+                "-oBatchMode=yes",
+                "-oStrictHostKeyChecking=yes",
+                "-oIdentitiesOnly=yes",
+                "/keys/it's 100%%",
+                "-oUserKnownHostsFile=\"/keys/known hosts\"",
+                "git@host.example",
+                "ask=never")) {
+            assertTrue(words.contains(word), () -> word + " in " + words);
+        }
+    }
+
+    @Test
+    void credentialsComeFromTheConfiguredFileAlone() throws Exception {
+        Effect effect = effect(one.work(definition, "content/new.md", "new\n"), 7, run());
+        Files.writeString(
+                site.root.resolve("home/.gitconfig"),
+                "[credential]\n helper = \"!echo username=other; echo password=other; #\"\n");
+        List<String> shown = new CopyOnWriteArrayList<>();
+        HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        server.createContext("/", exchange -> {
+            shown.add(String.valueOf(exchange.getRequestHeaders().getFirst("Authorization")));
+            exchange.getResponseHeaders().set("WWW-Authenticate", "Basic realm=\"git\"");
+            exchange.sendResponseHeaders(401, -1);
+            exchange.close();
+        });
+        server.start();
+        try {
+            String host = "127.0.0.1:" + server.getAddress().getPort();
+            Path file = Files.writeString(site.root.resolve("the credentials"), "http://u:topsecret@" + host + "\n");
+            SinkDefinition.Git guarded = new SinkDefinition.Git(
+                    "article/git",
+                    definition.maxAge(),
+                    null,
+                    "http://" + host + "/blog.git",
+                    "main",
+                    List.of(),
+                    "m",
+                    definition.author(),
+                    null,
+                    LIMIT,
+                    null,
+                    null,
+                    file);
+            Delivery.NotNow notNow = notNow(guarded, effect);
+            assertFalse(notNow.reason().contains("topsecret"), notNow.reason());
+        } finally {
+            server.stop(0);
+        }
+        assertEquals(
+                List.of("null", "Basic dTp0b3BzZWNyZXQ="),
+                shown.stream().distinct().toList());
+    }
+
+    @Test
     void programsInTheAddressAreNotStarted() throws Exception {
         Effect effect = effect(one.work(definition, "content/new.md", "new\n"), 7, run());
         Path mark = site.root.resolve("mark");

@@ -2,6 +2,8 @@ package dev.fencepost.edge.web;
 
 import dev.fencepost.host.Event;
 import dev.fencepost.lease.StoreException;
+import io.vertx.core.http.HttpServerRequest;
+import io.vertx.ext.web.RoutingContext;
 import jakarta.inject.Singleton;
 import jakarta.ws.rs.WebApplicationException;
 import jakarta.ws.rs.core.Response;
@@ -14,6 +16,7 @@ public class Problems {
 
     private static final String PROBLEM_JSON = "application/problem+json";
     private static final int BROKEN = 500;
+    private static final long LINGER_MILLIS = 2_000;
 
     private final Api api;
 
@@ -22,12 +25,14 @@ public class Problems {
     }
 
     @ServerExceptionMapper
-    public Response refused(Problem problem) {
+    public Response refused(Problem problem, RoutingContext request) {
+        linger(request);
         return response(problem);
     }
 
     @ServerExceptionMapper
-    public Response storeFailed(StoreException e) {
+    public Response storeFailed(StoreException e, RoutingContext request) {
+        linger(request);
         return switch (e.kind()) {
             case UNAVAILABLE ->
                 response(Problem.unavailable("the store does not answer; nothing was written. Try again later", 5));
@@ -38,7 +43,8 @@ public class Problems {
 
     /** What Quarkus says of requests that reach no method. */
     @ServerExceptionMapper
-    public Response notServed(WebApplicationException e) {
+    public Response notServed(WebApplicationException e, RoutingContext request) {
+        linger(request);
         int status = e.getResponse().getStatus();
         if (status >= BROKEN) {
             return broken(e);
@@ -61,13 +67,34 @@ public class Problems {
     }
 
     @ServerExceptionMapper
-    public Response failed(Throwable e) {
+    public Response failed(Throwable e, RoutingContext request) {
+        linger(request);
         return broken(e);
     }
 
     private Response broken(Throwable e) {
         api.record(new Event.Problem("api", null, null, null, "a request failed", e));
         return response(Problem.of(BROKEN, "Internal server error", "this is an error of the server; its log says more"));
+    }
+
+    /**
+     * An answer may come before the body was read. Then the rest is thrown away, so that a client that sends first and reads later comes to
+     * see the answer; but not for long: nobody waits here for the end of 4 GiB.
+     */
+    private static void linger(RoutingContext context) {
+        context.addEndHandler(answered -> {
+            HttpServerRequest request = context.request();
+            if (request.isEnded()) {
+                return;
+            }
+            request.handler(rest -> {});
+            request.resume();
+            context.vertx().setTimer(LINGER_MILLIS, timer -> {
+                if (!request.isEnded()) {
+                    request.connection().close();
+                }
+            });
+        });
     }
 
     private static Response response(Problem problem) {

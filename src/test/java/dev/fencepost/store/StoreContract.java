@@ -1490,7 +1490,15 @@ abstract class StoreContract {
             assertEquals(Refusal.STALE_TOKEN, refused(old, success()));
             assertEquals(
                     List.of(new WriteEvent(
-                            store().now(), job.id(), ANNA.text(), 1, old.runId().toString(), false, "STALE_TOKEN")),
+                            store().now(),
+                            job.id(),
+                            ANNA.text(),
+                            1,
+                            old.runId().toString(),
+                            false,
+                            "STALE_TOKEN",
+                            null,
+                            2L)),
                     events(job.id()));
             stored(next, success());
         }

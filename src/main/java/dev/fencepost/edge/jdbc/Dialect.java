@@ -66,6 +66,8 @@ sealed interface Dialect permits Dialect.Postgres, Dialect.Sqlite {
                 case "expires" -> alias + "expires_at";
                 case "next_fence" -> timelineKnown ? FENCE_BY_TIMELINE : "fence + 1";
                 case "for_update" -> "for update";
+                case "skip_locked" -> "for update skip locked";
+                case "ms" -> "* interval '1 millisecond'";
                 default -> throw unknown(name);
             };
         }
@@ -113,7 +115,7 @@ sealed interface Dialect permits Dialect.Postgres, Dialect.Sqlite {
                             + "expires_at > 0 then :wall_now + (" + alias + "expires_at - :boot_now) else " + alias
                             + "expires_wall end";
                 case "next_fence" -> "fence + 1";
-                case "for_update" -> "";
+                case "for_update", "skip_locked", "ms" -> "";
                 default -> throw unknown(name);
             };
         }

@@ -59,7 +59,7 @@ final class JdbcHistory implements History {
             limit :limit""");
 
     private static final Sql EVENTS = Sql.of("""
-            select at, resource, owner, fence, run_id, accepted, reason from write_event
+            select at, resource, owner, fence, run_id, accepted, reason, effect, newest_fence from write_event
             order by id desc limit :limit""");
 
     private final Database database;
@@ -163,7 +163,9 @@ final class JdbcHistory implements History {
                                 row.number("fence"),
                                 row.optionalText("run_id"),
                                 row.truth("accepted"),
-                                row.optionalText("reason")))
+                                row.optionalText("reason"),
+                                row.optionalText("effect"),
+                                row.optionalNumber("newest_fence")))
                         .toList());
     }
 }

@@ -2,6 +2,10 @@ package dev.fencepost.edge.jdbc;
 
 import dev.fencepost.Store;
 import dev.fencepost.edge.jdbc.Database.Urgency;
+import dev.fencepost.effect.Effect;
+import dev.fencepost.effect.EffectView;
+import dev.fencepost.effect.Pair;
+import dev.fencepost.effect.Settlement;
 import dev.fencepost.host.Journal;
 import dev.fencepost.host.Spawner;
 import dev.fencepost.host.Time;
@@ -44,12 +48,14 @@ public final class JdbcStore implements Store {
     private final Database database;
     private final JdbcLeases leases;
     private final JdbcTicks ticks;
+    private final JdbcOutbox outbox;
     private final JdbcHistory history;
 
     private JdbcStore(Database database) {
         this.database = database;
         this.leases = new JdbcLeases(database);
         this.ticks = new JdbcTicks(database);
+        this.outbox = new JdbcOutbox(database);
         this.history = new JdbcHistory(database);
     }
 
@@ -196,6 +202,61 @@ public final class JdbcStore implements Store {
     @Override
     public @Nullable Attempt attempt(String job, RunId runId) {
         return ticks.attempt(job, runId);
+    }
+
+    @Override
+    public List<DuePair> duePairs(Collection<String> sinks, int limit) {
+        return outbox.duePairs(sinks, limit);
+    }
+
+    @Override
+    public List<EffectView> expire() {
+        return outbox.expire();
+    }
+
+    @Override
+    public List<EffectView> adopt(Lease lease, Pair pair, Duration lockDelay) {
+        return outbox.adopt(lease, pair, lockDelay);
+    }
+
+    @Override
+    public @Nullable Effect next(Pair pair) {
+        return outbox.next(pair);
+    }
+
+    @Override
+    public Begun begin(Lease lease, Effect effect) {
+        return outbox.begin(lease, effect);
+    }
+
+    @Override
+    public boolean sent(Lease lease, Effect effect, Settlement settlement) {
+        return outbox.sent(lease, effect, settlement);
+    }
+
+    @Override
+    public boolean checked(Lease lease, Effect effect, Settlement settlement) {
+        return outbox.checked(lease, effect, settlement);
+    }
+
+    @Override
+    public List<EffectView> effects(Filter filter, int limit) {
+        return outbox.effects(filter, limit);
+    }
+
+    @Override
+    public @Nullable EffectView effect(String key) {
+        return outbox.effect(key);
+    }
+
+    @Override
+    public List<Tally> tallies() {
+        return outbox.tallies();
+    }
+
+    @Override
+    public Optional<String> resolve(String key, Order order, String reason, boolean override) {
+        return outbox.resolve(key, order, reason, override);
     }
 
     @Override

@@ -2,6 +2,7 @@ package dev.fencepost.edge.jdbc;
 
 import dev.fencepost.edge.jdbc.Database.Urgency;
 import dev.fencepost.edge.jdbc.Session.Answer;
+import dev.fencepost.effect.Announcement;
 import dev.fencepost.lease.FencingToken;
 import dev.fencepost.lease.Lease;
 import dev.fencepost.lease.LeaseView;
@@ -175,14 +176,16 @@ final class JdbcTicks implements Ticks {
             "update lease set {set_released} where resource = :resource and owner = :owner and fence = :fence"
                     + " and run_id = :run_id and " + COMPLETED);
 
+    private static final Sql NEWEST_FENCE = Sql.of("select fence from lease where resource = :resource");
+
     private static final Sql WHY_REFUSED = Sql.of(
             "select " + JdbcLeases.VIEW_COLUMNS + " from lease l where l.resource = :resource and l.fence > 0",
             "select a.outcome, t.outcome as tick_outcome from attempt a left join tick t on t.job = a.job"
                     + " and t.slot_key = a.slot_key where a.run_id = :run_id");
 
     private static final Sql REFUSED_EVENT = Sql.of("""
-            insert into write_event (at, resource, owner, fence, run_id, accepted, reason)
-            values ({now}, :resource, :owner, :fence, :run_id, false, :reason)""");
+            insert into write_event (at, resource, owner, fence, run_id, accepted, reason, effect, newest_fence)
+            values ({now}, :resource, :owner, :fence, :run_id, false, :reason, :effect, :newest)""");
 
     private static final Sql END_AS_LOST = Sql.of(JdbcLeases.LOCK, """
             update attempt set ended_at = {now}, outcome = 'LEASE_LOST', reason = :reason
@@ -205,6 +208,8 @@ final class JdbcTicks implements Ticks {
 
     private static final Sql READ_BACK = Sql.of(
             JdbcLeases.LOCK, "select " + ATTEMPT_COLUMNS + " from attempt where run_id = :run_id and job = :resource");
+
+    private static final long MAX_URGENT_BYTES = 1 << 20;
 
     private final Database database;
 
@@ -419,14 +424,62 @@ final class JdbcTicks implements Ticks {
                 .and("result", completion.result())
                 .and("output_tail", completion.outputTail())
                 .and("closes", completion.closesTick());
-        return database.write("complete " + lease.resource(), Urgency.URGENT, session -> {
+        long bytes = completion.effects().stream()
+                .mapToLong(effect -> effect.content().bytes().length)
+                .sum();
+        // The time limits of what is urgent are too short for much content.
+        Urgency urgency = bytes > MAX_URGENT_BYTES ? Urgency.NORMAL : Urgency.URGENT;
+        return database.write("complete " + lease.resource(), urgency, session -> {
             if (session.run(COMPLETE, params).get(1).first() != null) {
+                String conflict = JdbcOutbox.announce(session, lease, completion.effects());
+                if (conflict != null) {
+                    session.rollbackOnly();
+                    return new Completed.Conflict(conflict);
+                }
                 return new Completed.Stored();
             }
             Refusal reason = whyRefused(session, lease);
-            session.one(REFUSED_EVENT, JdbcLeases.identity(lease).and("reason", reason.name()));
+            Long newest = newestFence(session, lease);
+            refusedEvent(session, lease, reason.name(), newest);
+            refusedEffects(
+                    session,
+                    lease,
+                    reason.name(),
+                    newest,
+                    completion.effects().stream().map(Announcement::key).toList());
             return new Completed.Refused(reason);
         });
+    }
+
+    private static @Nullable Long newestFence(Session session, Lease lease) throws SQLException {
+        Row row = session.one(NEWEST_FENCE, Params.of("resource", lease.resource()))
+                .first();
+        return row == null ? null : row.optionalNumber("fence");
+    }
+
+    private static void refusedEvent(Session session, Lease lease, String reason, @Nullable Long newest)
+            throws SQLException {
+        boolean newer = newest != null && newest > lease.fence().value();
+        session.one(
+                REFUSED_EVENT,
+                JdbcLeases.identity(lease)
+                        .and("reason", reason)
+                        .and("effect", null)
+                        .and("newest", newer ? newest : null));
+    }
+
+    /** One event for each effect that is not announced after all, with the token it was shown and the newest one. */
+    private static void refusedEffects(
+            Session session, Lease lease, String reason, @Nullable Long newest, List<String> effects)
+            throws SQLException {
+        for (String key : effects) {
+            session.one(
+                    REFUSED_EVENT,
+                    JdbcLeases.identity(lease)
+                            .and("reason", reason)
+                            .and("effect", key)
+                            .and("newest", newest));
+        }
     }
 
     private static Refusal whyRefused(Session session, Lease lease) throws SQLException {
@@ -452,13 +505,14 @@ final class JdbcTicks implements Ticks {
                             .get(1)
                             .first()
                     != null) {
+                refusedEffects(session, lease, Outcome.LEASE_LOST.name(), newestFence(session, lease), effects);
                 return true;
             }
             // Somebody else has ended it: a write of a late holder like any other, and recorded like one.
-            session.one(
-                    REFUSED_EVENT,
-                    JdbcLeases.identity(lease)
-                            .and("reason", whyRefused(session, lease).name()));
+            String refusal = whyRefused(session, lease).name();
+            Long newest = newestFence(session, lease);
+            refusedEvent(session, lease, refusal, newest);
+            refusedEffects(session, lease, refusal, newest, effects);
             return false;
         });
     }

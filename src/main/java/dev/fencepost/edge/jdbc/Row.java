@@ -81,6 +81,10 @@ record Row(Map<String, @Nullable Object> columns) {
         };
     }
 
+    byte[] bytes(String column) {
+        return (byte[]) Objects.requireNonNull(value(column), column);
+    }
+
     Instant instant(String column) {
         return Objects.requireNonNull(optionalInstant(column), column);
     }

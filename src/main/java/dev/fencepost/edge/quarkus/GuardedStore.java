@@ -1,6 +1,10 @@
 package dev.fencepost.edge.quarkus;
 
 import dev.fencepost.Store;
+import dev.fencepost.effect.Effect;
+import dev.fencepost.effect.EffectView;
+import dev.fencepost.effect.Pair;
+import dev.fencepost.effect.Settlement;
 import dev.fencepost.lease.Claim;
 import dev.fencepost.lease.Lease;
 import dev.fencepost.lease.LeaseView;
@@ -204,6 +208,62 @@ final class GuardedStore implements Store {
     @Override
     public @Nullable Attempt attempt(String job, RunId runId) {
         return this.<@Nullable Attempt>timed("read-back", () -> store.attempt(job, runId));
+    }
+
+    @Override
+    public List<DuePair> duePairs(Collection<String> sinks, int limit) {
+        return guarded("due-pairs", () -> store.duePairs(sinks, limit));
+    }
+
+    /** May be repeated: what was made EXPIRED by a try without an answer is only not told. */
+    @Override
+    public List<EffectView> expire() {
+        return guarded("expire", store::expire);
+    }
+
+    @Override
+    public List<EffectView> adopt(Lease lease, Pair pair, Duration lockDelay) {
+        return timed("adopt", () -> store.adopt(lease, pair, lockDelay));
+    }
+
+    @Override
+    public @Nullable Effect next(Pair pair) {
+        return this.<@Nullable Effect>guarded("next-effect", () -> store.next(pair));
+    }
+
+    @Override
+    public Begun begin(Lease lease, Effect effect) {
+        return timed("begin", () -> store.begin(lease, effect));
+    }
+
+    @Override
+    public boolean sent(Lease lease, Effect effect, Settlement settlement) {
+        return timed("sent", () -> store.sent(lease, effect, settlement));
+    }
+
+    @Override
+    public boolean checked(Lease lease, Effect effect, Settlement settlement) {
+        return timed("checked", () -> store.checked(lease, effect, settlement));
+    }
+
+    @Override
+    public List<EffectView> effects(Filter filter, int limit) {
+        return guarded("effects", () -> store.effects(filter, limit));
+    }
+
+    @Override
+    public @Nullable EffectView effect(String key) {
+        return this.<@Nullable EffectView>guarded("effect", () -> store.effect(key));
+    }
+
+    @Override
+    public List<Tally> tallies() {
+        return guarded("tallies", store::tallies);
+    }
+
+    @Override
+    public Optional<String> resolve(String key, Order order, String reason, boolean override) {
+        return timed("resolve", () -> store.resolve(key, order, reason, override));
     }
 
     @Override

@@ -28,7 +28,8 @@ class MainTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"validate", "explain", "next", "run", "status", "history", "events", "lease", "demo"})
+    @ValueSource(
+            strings = {"validate", "explain", "next", "run", "status", "history", "events", "lease", "effects", "demo"})
     void eachCommandHasAHelpWithExamplesAndNoColours(String command) {
         CommandRun run = CommandRun.of(dir, command, "--help");
         assertEquals(ExitCode.FINE, run.exitCode());

@@ -285,7 +285,16 @@ class StatusAndHistoryTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"status", "history article", "events", "lease list", "lease inspect article"})
+    @ValueSource(
+            strings = {
+                "status",
+                "history article",
+                "events",
+                "lease list",
+                "lease inspect article",
+                "effects list",
+                "effects show k"
+            })
     void aStoreThatIsNotThereIsNotMade(String command) {
         CommandRun run = workplace.run(command.split(" "));
         assertEquals(ExitCode.STORE_UNAVAILABLE, run.exitCode());
@@ -346,16 +355,20 @@ class StatusAndHistoryTest {
     void eventsForPeopleAndScripts() throws IOException {
         somethingHappened();
         assertEquals("""
-                AT  RESOURCE  TOKEN  ANSWER  REASON  OWNER
-                INSTANT  article  2  accepted  FAILED  node-x
-                INSTANT  article  1  accepted  SUCCEEDED  node-x
+                AT  RESOURCE  TOKEN  NEWEST  ANSWER  REASON  EFFECT  OWNER
+                INSTANT  article  2  -  accepted  FAILED  -  node-x
+                INSTANT  article  1  -  accepted  SUCCEEDED  -  node-x
                 """, workplace.plain(workplace.run("events").out()));
         JsonNode events =
                 Workplace.json(workplace.run("events", "--json", "--limit", "1").out());
         assertEquals(List.of("events"), Workplace.fields(events));
         assertEquals(1, events.get("events").size());
         JsonNode event = events.get("events").get(0);
-        assertEquals(List.of("at", "resource", "owner", "fence", "accepted", "reason"), Workplace.fields(event));
+        assertEquals(
+                List.of("at", "resource", "owner", "fence", "accepted", "reason", "effect", "newest_fence"),
+                Workplace.fields(event));
+        assertTrue(event.get("effect").isNull());
+        assertTrue(event.get("newest_fence").isNull());
         assertTrue(event.get("accepted").booleanValue());
         assertEquals(2, event.get("fence").longValue());
     }

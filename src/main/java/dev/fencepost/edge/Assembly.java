@@ -11,8 +11,14 @@ import dev.fencepost.edge.jdbc.JdbcStore;
 import dev.fencepost.edge.process.OsChildren;
 import dev.fencepost.edge.process.OsPrograms;
 import dev.fencepost.edge.process.RunFolders;
+import dev.fencepost.edge.sink.FileSink;
+import dev.fencepost.edge.sink.GitRepositories;
+import dev.fencepost.edge.sink.GitSink;
 import dev.fencepost.edge.sink.HttpActions;
+import dev.fencepost.edge.sink.HttpSink;
 import dev.fencepost.edge.sink.Publisher;
+import dev.fencepost.effect.Dispatcher;
+import dev.fencepost.effect.Sink;
 import dev.fencepost.effect.SinkDefinition;
 import dev.fencepost.host.Entropy;
 import dev.fencepost.host.Journal;
@@ -24,7 +30,9 @@ import dev.fencepost.lease.Owner;
 import dev.fencepost.run.Job;
 import dev.fencepost.run.Runner;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 
 /** Puts the production parts together: for {@code serve} and for the short commands alike, so that both are the same program. */
@@ -71,14 +79,16 @@ public final class Assembly {
         Incarnation self = OsChildren.thisIncarnation(directory.nodeId(), time, entropy);
         OsChildren children = new OsChildren(self, time, spawner, journal);
         RunFolders folders = new RunFolders(directory.runs());
-        Publisher publisher = new Publisher(directory.path(), sinks, new OsPrograms());
+        OsPrograms programs = new OsPrograms(time, spawner);
+        GitRepositories repositories = new GitRepositories(directory.path(), programs, System.getenv(), time);
+        Publisher publisher = new Publisher(directory.path(), sinks, programs);
         DeadlineWatch watch = new DeadlineWatch(time);
         Owner owner = self.owner();
         Runner runner = new Runner(
                 store,
                 store,
                 children,
-                new HttpActions(),
+                new HttpActions(time, spawner),
                 folders,
                 publisher,
                 watch,
@@ -89,8 +99,20 @@ public final class Assembly {
                 owner,
                 LOG_LIMIT_BYTES);
         Dispatcher dispatcher = new Dispatcher(
-                store, store, sinks(sinks, directory, publisher), owner, children::provablyDead, time, spawner, entropy, journal);
+                store, store, sinks(sinks, repositories), owner, children::provablyDead, time, spawner, entropy, journal);
         return new Crew(owner, children, folders, watch, runner, dispatcher);
+    }
+
+    private Map<String, Sink> sinks(Collection<SinkDefinition> definitions, GitRepositories repositories) {
+        Map<String, Sink> sinks = new HashMap<>();
+        for (SinkDefinition definition : definitions) {
+            sinks.put(definition.name(), switch (definition) {
+                case SinkDefinition.Git git -> new GitSink(git, repositories);
+                case SinkDefinition.Http http -> new HttpSink(http, time, spawner);
+                case SinkDefinition.Files files -> new FileSink(files);
+            });
+        }
+        return sinks;
     }
 
     /** @param watch has to be started by whoever runs something without a {@link Node} */

@@ -109,7 +109,7 @@ public final class Assembly {
             sinks.put(definition.name(), switch (definition) {
                 case SinkDefinition.Git git -> new GitSink(git, repositories);
                 case SinkDefinition.Http http -> new HttpSink(http, time, spawner);
-                case SinkDefinition.Files files -> new FileSink(files);
+                case SinkDefinition.Files files -> new FileSink(files, time);
             });
         }
         return sinks;

@@ -99,18 +99,28 @@ public final class Assembly {
                 owner,
                 LOG_LIMIT_BYTES);
         Dispatcher dispatcher = new Dispatcher(
-                store, store, sinks(sinks, repositories), owner, children::provablyDead, time, spawner, entropy, journal);
+                store,
+                store,
+                sinks(sinks, repositories),
+                owner,
+                children::provablyDead,
+                time,
+                spawner,
+                entropy,
+                journal);
         return new Crew(owner, children, folders, watch, runner, dispatcher);
     }
 
     private Map<String, Sink> sinks(Collection<SinkDefinition> definitions, GitRepositories repositories) {
         Map<String, Sink> sinks = new HashMap<>();
         for (SinkDefinition definition : definitions) {
-            sinks.put(definition.name(), switch (definition) {
-                case SinkDefinition.Git git -> new GitSink(git, repositories);
-                case SinkDefinition.Http http -> new HttpSink(http, time, spawner);
-                case SinkDefinition.Files files -> new FileSink(files, time);
-            });
+            sinks.put(
+                    definition.name(),
+                    switch (definition) {
+                        case SinkDefinition.Git git -> new GitSink(git, repositories);
+                        case SinkDefinition.Http http -> new HttpSink(http, time, spawner);
+                        case SinkDefinition.Files files -> new FileSink(files, time);
+                    });
         }
         return sinks;
     }

@@ -74,7 +74,8 @@ class KillPointIT {
             assertFalse(isKilledAt("none 1", place, node, receiver), "the last one ends by itself");
             assertEquals(
                     KillPointMain.EFFECTS,
-                    rows.texts("select key from effect where state = 'CONFIRMED'").size());
+                    rows.texts("select key from effect where state = 'CONFIRMED'")
+                            .size());
             assertEquals(KillPointMain.EFFECTS, receiver.accepted().size());
             assertEquals(Set.of(), receiver.doubled());
             assertEquals(

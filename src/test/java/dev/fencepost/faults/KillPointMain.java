@@ -162,7 +162,9 @@ final class KillPointMain {
     }
 
     private static boolean allConfirmed(Store store) {
-        return store.effects(new Filter(null, List.of(EffectState.CONFIRMED), false), 2 * EFFECTS).size() == EFFECTS;
+        return store.effects(new Filter(null, List.of(EffectState.CONFIRMED), false), 2 * EFFECTS)
+                        .size()
+                == EFFECTS;
     }
 
     /** {@code begin:before}, {@code begin:after}, {@code deliver:after} and so on. */

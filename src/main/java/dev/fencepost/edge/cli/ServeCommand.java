@@ -46,8 +46,9 @@ final class ServeCommand implements Callable<Integer> {
             names = "--host",
             paramLabel = "HOST",
             defaultValue = "127.0.0.1",
-            description = "Address to listen on. One that other machines reach is refused without api: { token-file: … }"
-                    + " in the jobs file, and belongs behind a proxy that speaks TLS. Default: ${DEFAULT-VALUE}.")
+            description =
+                    "Address to listen on. One that other machines reach is refused without api: { token-file: … }"
+                            + " in the jobs file, and belongs behind a proxy that speaks TLS. Default: ${DEFAULT-VALUE}.")
     private String host = "127.0.0.1";
 
     @Option(
@@ -136,8 +137,8 @@ final class ServeCommand implements Callable<Integer> {
         } catch (IOException e) {
             throw new CommandFailure(
                     ExitCode.FAILED,
-                    "fencepost serve: port " + port + " of " + address.getHostAddress() + " cannot be used: " + e.getMessage()
-                            + "\n    choose another with --port");
+                    "fencepost serve: port " + port + " of " + address.getHostAddress() + " cannot be used: "
+                            + e.getMessage() + "\n    choose another with --port");
         }
     }
 }

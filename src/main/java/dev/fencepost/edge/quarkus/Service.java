@@ -124,8 +124,7 @@ public class Service {
         if (!(store instanceof WorkQueue work)) {
             throw new IllegalStateException("this store has no work queue");
         }
-        Artifacts artifacts =
-                Artifacts.open(directory.path().resolve("artifacts"), work, assembly.entropy(), journal);
+        Artifacts artifacts = Artifacts.open(directory.path().resolve("artifacts"), work, assembly.entropy(), journal);
         Tokens tokens = Tokens.open(settings.tokenFile(), assembly.time(), journal);
         api.open(new Api.Parts(
                 work,

@@ -95,6 +95,7 @@ public class Api {
     /** From now on requests are answered; what crashes left among the artifacts is settled in the background. */
     public void open(Parts parts) {
         stopping = false;
+        off = false;
         Gate gate = new Gate(parts.tokens(), new FailedLogins(parts.time()), parts.journal());
         open = new Open(parts, gate, new AtomicInteger(), new Semaphore(MOST_UPLOADS));
         parts.spawner().virtualThread("artifacts", () -> settleArtifacts(parts));

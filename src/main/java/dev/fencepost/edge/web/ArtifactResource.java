@@ -70,8 +70,7 @@ public class ArtifactResource {
         if (expected != null && !SHA256.matcher(expected).matches()) {
             throw Problem.badRequest("Fencepost-Sha256: this is no SHA-256 in hexadecimal");
         }
-        Intake limits =
-                new Intake(call.open().parts().maxArtifactBytes(), LONGEST, PATIENCE, LEAST_BYTES_PER_SECOND);
+        Intake limits = new Intake(call.open().parts().maxArtifactBytes(), LONGEST, PATIENCE, LEAST_BYTES_PER_SECOND);
         checkLength(request, limits);
         Optional<WorkAnswer.Refused> refused = call.work().check(grant);
         if (refused.isPresent()) {
@@ -110,7 +109,8 @@ public class ArtifactResource {
             throw Problem.of(
                     422,
                     "Unprocessable content",
-                    "the SHA-256 of what came is " + received.sha256() + ", not the one of the header Fencepost-Sha256");
+                    "the SHA-256 of what came is " + received.sha256()
+                            + ", not the one of the header Fencepost-Sha256");
         }
         Artifact artifact = new Artifact(
                 grant.id(),
@@ -166,7 +166,8 @@ public class ArtifactResource {
         }
         InputStream bytes = artifacts.read(artifact);
         if (bytes == null) {
-            throw Problem.notFound("the artifact is on record, but its file lies on another node: the one that took it in");
+            throw Problem.notFound(
+                    "the artifact is on record, but its file lies on another node: the one that took it in");
         }
         return Response.ok(bytes)
                 .header("Content-Type", artifact.type() == null ? "application/octet-stream" : artifact.type())
@@ -211,7 +212,8 @@ public class ArtifactResource {
     private static @Nullable String type(HttpServerRequest request, List<String> allowed) {
         String type = header(request, "Content-Type");
         if (type != null
-                && (type.length() > Body.MAX_TYPE_LENGTH || !MEDIA_TYPE.matcher(type).matches())) {
+                && (type.length() > Body.MAX_TYPE_LENGTH
+                        || !MEDIA_TYPE.matcher(type).matches())) {
             throw Problem.badRequest("Content-Type: this is no media type");
         }
         if (!allowed.isEmpty() && (type == null || allowed.stream().noneMatch(each -> fits(type, each)))) {

@@ -109,8 +109,8 @@ public final class Artifacts {
     Received receive(InputStream body, Intake limits, Time time) throws IOException {
         Path part = incoming.resolve(entropy.uuid() + PART);
         boolean whole = false;
-        try (FileChannel file = FileChannel.open(
-                part, Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE), OWNERS_FILE)) {
+        try (FileChannel file =
+                FileChannel.open(part, Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE), OWNERS_FILE)) {
             MessageDigest digest = Token.sha256();
             long size = limits.pass(body, time, (buffer, length) -> {
                 digest.update(buffer, 0, length);
@@ -196,8 +196,8 @@ public final class Artifacts {
 
     private void writeNote(Path note, Artifact artifact) throws IOException {
         String text = artifact.item() + "\n" + artifact.fence() + "\n" + artifact.name() + "\n";
-        try (FileChannel file = FileChannel.open(
-                note, Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE), OWNERS_FILE)) {
+        try (FileChannel file =
+                FileChannel.open(note, Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE), OWNERS_FILE)) {
             file.write(ByteBuffer.wrap(text.getBytes(StandardCharsets.UTF_8)));
             file.force(true);
         }

@@ -66,8 +66,7 @@ public class ClaimResource {
                 Requests.owner(fields),
                 ItemResource.ttl(fields),
                 max == null ? 1 : max.intValue());
-        Duration patience =
-                wait == null ? Duration.ZERO : Durations.parse("wait", wait, Duration.ZERO, LONGEST_WAIT);
+        Duration patience = wait == null ? Duration.ZERO : Durations.parse("wait", wait, Duration.ZERO, LONGEST_WAIT);
         List<WorkItem> claimed = claimed(call, wish);
         if (claimed.isEmpty() && patience.isPositive()) {
             claimed = waitFor(call, wish, patience, request);
@@ -87,7 +86,8 @@ public class ClaimResource {
                     break;
                 }
                 long step = LEAST_STEP_MILLIS
-                        + STEP_MILLIS_EACH * Math.min(MOST_WAITING, call.open().waiting().get());
+                        + STEP_MILLIS_EACH
+                                * Math.min(MOST_WAITING, call.open().waiting().get());
                 call.time().sleep(Duration.ofMillis(Math.min(left, step)));
                 if (api.isStopping() || isGone(request)) {
                     break;
@@ -145,7 +145,8 @@ public class ClaimResource {
     }
 
     private static List<WorkItem> chunk(Call call, Wish wish, int count) {
-        List<RunId> runIds = Stream.generate(() -> new RunId(call.open().parts().entropy().uuid()))
+        List<RunId> runIds = Stream.generate(
+                        () -> new RunId(call.open().parts().entropy().uuid()))
                 .limit(count)
                 .toList();
         return Requests.told(

@@ -55,8 +55,8 @@ final class Fields {
             return fields;
         } catch (JsonProcessingException e) { // its own message may repeat what stands there
             JsonLocation at = e.getLocation();
-            throw Problem.badRequest(
-                    "the body is not JSON" + (at == null ? "" : ": line " + at.getLineNr() + ", column " + at.getColumnNr()));
+            throw Problem.badRequest("the body is not JSON"
+                    + (at == null ? "" : ": line " + at.getLineNr() + ", column " + at.getColumnNr()));
         } catch (IOException e) {
             throw new UncheckedIOException(e); // it is read from memory
         }
@@ -156,8 +156,8 @@ final class Fields {
             throw wrong(name, "a whole number", value);
         }
         if (number < least || number > most) {
-            throw Problem.badRequest(
-                    "the field " + name + " is " + number + ", out of range: the least is " + least + ", the most " + most);
+            throw Problem.badRequest("the field " + name + " is " + number + ", out of range: the least is " + least
+                    + ", the most " + most);
         }
         return number;
     }
@@ -212,7 +212,8 @@ final class Fields {
         } catch (IllegalArgumentException e) {
             // told below
         }
-        throw Problem.badRequest(name + ": " + Words.quoted(text) + " is no UUID; send the run_id of the claim's answer");
+        throw Problem.badRequest(
+                name + ": " + Words.quoted(text) + " is no UUID; send the run_id of the claim's answer");
     }
 
     /** Bytes given as {@code name}, a text, or as {@code name_base64}; null if neither is there. */
@@ -233,14 +234,13 @@ final class Fields {
     }
 
     private static Problem wrong(String name, String wanted, Object value) {
-        String found =
-                switch (value) {
-                    case String text -> "a text";
-                    case Long number -> "a number";
-                    case Boolean flag -> "true or false";
-                    case Shape shape -> "a " + shape.word();
-                    default -> "something else";
-                };
+        String found = switch (value) {
+            case String text -> "a text";
+            case Long number -> "a number";
+            case Boolean flag -> "true or false";
+            case Shape shape -> "a " + shape.word();
+            default -> "something else";
+        };
         return Problem.badRequest("the field " + name + " must be " + wanted + ", not " + found);
     }
 }

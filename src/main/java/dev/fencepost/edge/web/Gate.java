@@ -36,8 +36,7 @@ final class Gate {
         Token token = wellFormed ? tokens.find(shown.substring(SCHEME.length()).strip()) : null;
         long waitMillis = failedLogins.waitMillis(address);
         if (waitMillis > 0 && (token == null || !failedLogins.wasGood(address, token.name()))) {
-            throw Problem.tooManyRequests(
-                    "too many failed logins from this address", Math.ceilDiv(waitMillis, 1_000L));
+            throw Problem.tooManyRequests("too many failed logins from this address", Math.ceilDiv(waitMillis, 1_000L));
         }
         if (token == null || tokens.isExpired(token)) {
             if (failedLogins.failed(address)) {

@@ -105,8 +105,7 @@ public class ItemResource {
         Call call = api.admit(request, Scope.READ);
         String of = queue == null ? null : Requests.queue(queue);
         WorkState in = state == null ? null : state(state);
-        return Requests.json(
-                200, Forms.list("items", call.work().items(of, in, limit(limit)), Forms::brief));
+        return Requests.json(200, Forms.list("items", call.work().items(of, in, limit(limit)), Forms::brief));
     }
 
     private static WorkState state(String text) {
@@ -187,8 +186,8 @@ public class ItemResource {
     @Consumes(MediaType.APPLICATION_JSON)
     public Response complete(@Context HttpServerRequest request, @PathParam("id") String id, InputStream body) {
         Call call = api.admit(request, Scope.WORK);
-        Fields fields = Requests.fields(
-                call, body, "owner", "fence", "run_id", "result", "result_base64", "content_type");
+        Fields fields =
+                Requests.fields(call, body, "owner", "fence", "run_id", "result", "result_base64", "content_type");
         Grant grant = Requests.grant(id, fields);
         Body result = Requests.body(fields, "result");
         return Requests.answer(
@@ -203,8 +202,7 @@ public class ItemResource {
     @Consumes(MediaType.APPLICATION_JSON)
     public Response fail(@Context HttpServerRequest request, @PathParam("id") String id, InputStream body) {
         Call call = api.admit(request, Scope.WORK);
-        Fields fields =
-                Requests.fields(call, body, "owner", "fence", "run_id", "reason", "retry_after", "dead");
+        Fields fields = Requests.fields(call, body, "owner", "fence", "run_id", "reason", "retry_after", "dead");
         Grant grant = Requests.grant(id, fields);
         String reason = fields.text("reason");
         if (reason.isBlank() || reason.length() > MOST_REASON || reason.indexOf('\0') >= 0) {

@@ -118,7 +118,8 @@ final class Problem extends RuntimeException {
     String type() {
         return reason == null
                 ? ABOUT_BLANK
-                : "urn:fencepost:refused:" + reason.name().toLowerCase(Locale.ROOT).replace('_', '-');
+                : "urn:fencepost:refused:"
+                        + reason.name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
 
     String detail() {

@@ -52,18 +52,18 @@ public class Problems {
         if (status < 400) {
             return e.getResponse();
         }
-        ResponseBuilder response = Response.fromResponse(
-                response(
-                        switch (status) {
-                            case 404 -> Problem.notFound("there is nothing at this address; /q/openapi says what there is");
-                            case 405 -> Problem.of(405, "Method not allowed", "this address has no such method");
-                            case 406 -> Problem.of(406, "Not acceptable", "answers are application/json here");
-                            case 415 ->
-                                Problem.of(415, "Unsupported media type", "send Content-Type: application/json");
-                            default -> Problem.of(status, "Refused", "the request cannot be served as it is");
-                        }));
+        ResponseBuilder response = Response.fromResponse(response(
+                switch (status) {
+                    case 404 -> Problem.notFound("there is nothing at this address; /q/openapi says what there is");
+                    case 405 -> Problem.of(405, "Method not allowed", "this address has no such method");
+                    case 406 -> Problem.of(406, "Not acceptable", "answers are application/json here");
+                    case 415 -> Problem.of(415, "Unsupported media type", "send Content-Type: application/json");
+                    default -> Problem.of(status, "Refused", "the request cannot be served as it is");
+                }));
         String allow = e.getResponse().getHeaderString("Allow");
-        return allow == null ? response.build() : response.header("Allow", allow).build();
+        return allow == null
+                ? response.build()
+                : response.header("Allow", allow).build();
     }
 
     @ServerExceptionMapper
@@ -74,7 +74,8 @@ public class Problems {
 
     private Response broken(Throwable e) {
         api.record(new Event.Problem("api", null, null, null, "a request failed", e));
-        return response(Problem.of(BROKEN, "Internal server error", "this is an error of the server; its log says more"));
+        return response(
+                Problem.of(BROKEN, "Internal server error", "this is an error of the server; its log says more"));
     }
 
     /**

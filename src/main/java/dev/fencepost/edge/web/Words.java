@@ -10,10 +10,9 @@ final class Words {
     /** In quotes, cut, and with nothing in it that a log or a terminal would obey. */
     static String quoted(String text) {
         StringBuilder shown = new StringBuilder("\"");
-        text.codePoints()
-                .limit(MOST_SHOWN)
-                .forEach(c -> shown.appendCodePoint(isPlain(c) && c != '"' ? c : '\uFFFD'));
-        return shown.append(text.codePointCount(0, text.length()) > MOST_SHOWN ? "…\"" : "\"").toString();
+        text.codePoints().limit(MOST_SHOWN).forEach(c -> shown.appendCodePoint(isPlain(c) && c != '"' ? c : '\uFFFD'));
+        return shown.append(text.codePointCount(0, text.length()) > MOST_SHOWN ? "…\"" : "\"")
+                .toString();
     }
 
     private static boolean isPlain(int c) {

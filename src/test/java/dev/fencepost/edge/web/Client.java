@@ -64,8 +64,7 @@ final class Client {
 
     /** @param json with ' in place of " */
     Answer post(String path, String json) {
-        return send(
-                request(path).header("Content-Type", "application/json").POST(text(json.replace('\'', '"'))));
+        return send(request(path).header("Content-Type", "application/json").POST(text(json.replace('\'', '"'))));
     }
 
     Answer put(String path, String json) {

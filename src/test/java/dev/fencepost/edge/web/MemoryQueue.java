@@ -58,6 +58,7 @@ final class MemoryQueue implements WorkQueue {
     private final Supplier<Instant> clock;
     private StoreException.@Nullable Kind failure;
     private boolean writesBeforeFailure;
+    private boolean away;
     private @Nullable Runnable beforeArtifact;
 
     MemoryQueue(Supplier<Instant> clock) {
@@ -68,6 +69,11 @@ final class MemoryQueue implements WorkQueue {
     synchronized void failNext(StoreException.Kind kind, boolean writes) {
         failure = kind;
         writesBeforeFailure = writes;
+    }
+
+    /** Whether reads of artifacts fail. */
+    synchronized void setAway(boolean isAway) {
+        away = isAway;
     }
 
     /** Something that happens just before the next artifact goes on record. */
@@ -153,16 +159,15 @@ final class MemoryQueue implements WorkQueue {
             if (row == null) {
                 return new WorkAnswer.Refused(Refusal.UNKNOWN, null);
             }
-            Refusal refusal =
-                    switch (state(row)) {
-                        case DONE -> Refusal.ALREADY_DONE;
-                        case DEAD -> Refusal.DEAD;
-                        case CLAIMED -> Refusal.HELD;
-                        case READY ->
-                            row.notBefore != null && clock.get().isBefore(row.notBefore)
-                                    ? Refusal.NOT_YET
-                                    : isFull(row.item.queue()) ? Refusal.AT_CAPACITY : null;
-                    };
+            Refusal refusal = switch (state(row)) {
+                case DONE -> Refusal.ALREADY_DONE;
+                case DEAD -> Refusal.DEAD;
+                case CLAIMED -> Refusal.HELD;
+                case READY ->
+                    row.notBefore != null && clock.get().isBefore(row.notBefore)
+                            ? Refusal.NOT_YET
+                            : isFull(row.item.queue()) ? Refusal.AT_CAPACITY : null;
+            };
             if (refusal != null) {
                 return new WorkAnswer.Refused(refusal, view(row));
             }
@@ -311,7 +316,7 @@ final class MemoryQueue implements WorkQueue {
 
     @Override
     public synchronized List<Artifact> artifacts(String id) {
-        if (failure != null && !writesBeforeFailure) {
+        if (away) {
             throw new StoreException(StoreException.Kind.UNAVAILABLE, "away", null);
         }
         return artifacts.stream().filter(each -> each.item().equals(id)).toList();

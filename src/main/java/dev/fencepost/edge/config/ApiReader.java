@@ -7,6 +7,7 @@ import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
+import org.snakeyaml.engine.v2.nodes.MappingNode;
 import org.snakeyaml.engine.v2.nodes.Node;
 import org.snakeyaml.engine.v2.nodes.SequenceNode;
 
@@ -35,7 +36,7 @@ final class ApiReader {
         }
         Section api = top.section("api", API, EXAMPLE);
         Given<Path> tokenFile = api.read("token-file", text -> FileName.resolve(baseDir, text));
-        if (tokenFile == null && !api.has("token-file") && !api.isMisspelt("token-file")) {
+        if (top.value("api") instanceof MappingNode && !api.has("token-file") && !api.isMisspelt("token-file")) {
             top.error("api", "no token-file is named, and without tokens the API is off", "write " + EXAMPLE);
         }
         Section artifacts = api.section("artifacts", ARTIFACTS, "artifacts: { max-size: 1GiB }");

@@ -1,14 +1,17 @@
 package dev.fencepost.edge.cli;
 
+import dev.fencepost.edge.config.Finding;
 import dev.fencepost.edge.config.JobsFile;
 import dev.fencepost.edge.host.StateDirectory;
 import dev.fencepost.edge.host.SystemEntropy;
 import dev.fencepost.edge.quarkus.ServeApplication;
 import dev.fencepost.edge.quarkus.ServeArguments;
+import dev.fencepost.edge.web.Tokens;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
+import java.net.UnknownHostException;
 import java.nio.file.Path;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -40,10 +43,19 @@ final class ServeCommand implements Callable<Integer> {
     }
 
     @Option(
+            names = "--host",
+            paramLabel = "HOST",
+            defaultValue = "127.0.0.1",
+            description =
+                    "Address to listen on. One that other machines reach is refused without api: { token-file: … }"
+                            + " in the jobs file, and belongs behind a proxy that speaks TLS. Default: ${DEFAULT-VALUE}.")
+    private String host = "127.0.0.1";
+
+    @Option(
             names = "--port",
             paramLabel = "PORT",
             defaultValue = "8787",
-            description = "Port of health and metrics on 127.0.0.1. Default: ${DEFAULT-VALUE}.")
+            description = "Port of health, metrics and the API. Default: ${DEFAULT-VALUE}.")
     private int port;
 
     @Option(
@@ -64,7 +76,8 @@ final class ServeCommand implements Callable<Integer> {
         JobsFile file = shared.jobsFile();
         shared.store(file); // a bad --store is told before anything starts
         Path stateDir = shared.stateDir();
-        checkPort();
+        checkTokens(file);
+        checkPort(address(file));
         StateDirectory directory;
         AutoCloseable lock;
         try {
@@ -79,6 +92,7 @@ final class ServeCommand implements Callable<Integer> {
                     "fencepost serve: another serve uses the state directory " + directory.path()
                             + "\n    give this one a --state-dir and a --port of its own");
         }
+        System.setProperty("quarkus.http.host", host);
         System.setProperty("quarkus.http.port", String.valueOf(port));
         System.setProperty("quarkus.log.console.json.enabled", String.valueOf(logFormat == LogFormat.JSON));
         ServeApplication.boot(new ServeArguments(file.path(), written(shared.writtenStore()), directory.path()));
@@ -89,18 +103,42 @@ final class ServeCommand implements Callable<Integer> {
         return store == null ? "" : store;
     }
 
-    private void checkPort() {
+    private static void checkTokens(JobsFile file) {
+        String bad = file.api() == null ? null : Tokens.whyBad(file.api().tokenFile());
+        if (bad != null) {
+            throw new CommandFailure(ExitCode.BAD_CONFIGURATION, "fencepost serve: " + bad);
+        }
+    }
+
+    /** Where to listen; an address that others reach needs tokens. */
+    private InetAddress address(JobsFile file) {
+        InetAddress address;
+        try {
+            address = InetAddress.getByName(host);
+        } catch (UnknownHostException e) {
+            throw new CommandFailure(ExitCode.USAGE, "--host: there is no address of " + Finding.quote(host));
+        }
+        if (!address.isLoopbackAddress() && file.api() == null) {
+            throw new CommandFailure(
+                    ExitCode.BAD_CONFIGURATION,
+                    "fencepost serve: other machines reach --host " + host + ", and there are no tokens"
+                            + "\n    write api: { token-file: FILE } into the jobs file, or leave --host out");
+        }
+        return address;
+    }
+
+    private void checkPort(InetAddress address) {
         if (port < 0 || port > HIGHEST_PORT) {
             throw new CommandFailure(ExitCode.USAGE, "--port: " + port + " is no port\n    ports are 1 to 65535");
         }
         try (ServerSocket probe = new ServerSocket()) {
             probe.setReuseAddress(true);
-            probe.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), port));
+            probe.bind(new InetSocketAddress(address, port));
         } catch (IOException e) {
             throw new CommandFailure(
                     ExitCode.FAILED,
-                    "fencepost serve: port " + port + " of 127.0.0.1 cannot be used: " + e.getMessage()
-                            + "\n    choose another with --port");
+                    "fencepost serve: port " + port + " of " + address.getHostAddress() + " cannot be used: "
+                            + e.getMessage() + "\n    choose another with --port");
         }
     }
 }

@@ -18,6 +18,7 @@ import org.jspecify.annotations.Nullable;
  * @param path as it was named by the caller
  * @param writtenStore the store that the file names, or null when it names none
  * @param drain how long running jobs may go on at a graceful stop
+ * @param api null where the file does not switch it on
  * @param sinks of {@code sinks:}, by name
  * @param definitions by job id, in the order of the file
  * @param warnings doubtful things that do not refuse the file
@@ -26,6 +27,7 @@ public record JobsFile(
         Path path,
         @Nullable StoreUrl writtenStore,
         Duration drain,
+        @Nullable ApiSettings api,
         Map<String, SinkDefinition> sinks,
         Map<String, Definition> definitions,
         List<Finding> warnings) {

@@ -79,6 +79,7 @@ public final class JobsFileReader {
                 file,
                 store == null ? null : store.value(),
                 drain == null ? JobsFile.DEFAULT_DRAIN : drain.value(),
+                new ApiReader(baseDir).read(top),
                 new SinkReader(baseDir).sinks(top),
                 definitions,
                 findings.warnings());

@@ -7,6 +7,7 @@ import dev.fencepost.lease.StoreException;
 import io.quarkus.runtime.Quarkus;
 import io.quarkus.runtime.QuarkusApplication;
 import jakarta.inject.Inject;
+import java.io.IOException;
 import java.nio.file.Path;
 import org.jboss.logging.Logger;
 
@@ -47,6 +48,9 @@ public final class ServeApplication implements QuarkusApplication {
         } catch (StoreException e) { // not even to be opened; one that only does not answer is waited for
             LOG.error("the store cannot be opened: " + e.getMessage());
             return STORE_UNAVAILABLE;
+        } catch (IOException e) { // of the state directory
+            LOG.error("the service cannot start: " + e.getMessage());
+            return 1;
         }
         return service.awaitEnd();
     }

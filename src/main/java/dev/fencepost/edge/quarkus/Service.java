@@ -1,14 +1,20 @@
 package dev.fencepost.edge.quarkus;
 
 import dev.fencepost.Node;
+import dev.fencepost.Store;
 import dev.fencepost.edge.Assembly;
 import dev.fencepost.edge.Assembly.Crew;
+import dev.fencepost.edge.config.ApiSettings;
 import dev.fencepost.edge.config.JobsFile;
 import dev.fencepost.edge.host.StateDirectory;
 import dev.fencepost.edge.jdbc.JdbcStore;
+import dev.fencepost.edge.web.Api;
+import dev.fencepost.edge.web.Artifacts;
+import dev.fencepost.edge.web.Tokens;
 import dev.fencepost.host.Time;
 import dev.fencepost.run.Job;
 import dev.fencepost.run.JobLoop;
+import dev.fencepost.work.WorkQueue;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tag;
 import io.quarkus.scheduler.Scheduler;
@@ -47,6 +53,7 @@ public class Service {
 
     private final Scheduler scheduler;
     private final MeterRegistry meters;
+    private final Api api;
     private final CountDownLatch ended = new CountDownLatch(1);
     private final AtomicBoolean draining = new AtomicBoolean();
     private final AtomicBoolean forcing = new AtomicBoolean();
@@ -58,9 +65,10 @@ public class Service {
     record Running(JobsFile file, JdbcStore store, GuardedStore guarded, Assembly assembly, Node node) {}
 
     @Inject
-    public Service(Scheduler scheduler, MeterRegistry meters) {
+    public Service(Scheduler scheduler, MeterRegistry meters, Api api) {
         this.scheduler = scheduler;
         this.meters = meters;
+        this.api = api;
     }
 
     void start(ServeArguments arguments, JobsFile file) throws IOException {
@@ -74,6 +82,7 @@ public class Service {
         Node node = assembly.node(guarded, jobs, crew);
         running = new Running(file, store, guarded, assembly, node);
         gauges(node);
+        openApi(file.api(), guarded, directory, assembly, node, journal);
         EffectGauges effects = new EffectGauges(guarded, meters);
         scheduler
                 .newJob(COUNT_EFFECTS)
@@ -98,6 +107,36 @@ public class Service {
         scheduleWakes(node);
         assembly.spawner().platformThread("wake-watch", () -> watchWakes(node, assembly.time()));
         node.wake();
+    }
+
+    private void openApi(
+            @Nullable ApiSettings settings,
+            Store store,
+            StateDirectory directory,
+            Assembly assembly,
+            Node node,
+            ServiceJournal journal)
+            throws IOException {
+        if (settings == null) {
+            api.off();
+            return;
+        }
+        if (!(store instanceof WorkQueue work)) {
+            throw new IllegalStateException("this store has no work queue");
+        }
+        Artifacts artifacts = Artifacts.open(directory.path().resolve("artifacts"), work, assembly.entropy(), journal);
+        Tokens tokens = Tokens.open(settings.tokenFile(), assembly.time(), journal);
+        api.open(new Api.Parts(
+                work,
+                node::isPrepared,
+                tokens,
+                artifacts,
+                settings.maxArtifactBytes(),
+                settings.artifactTypes(),
+                assembly.time(),
+                assembly.spawner(),
+                assembly.entropy(),
+                journal));
     }
 
     private void scheduleWakes(Node node) {
@@ -152,6 +191,7 @@ public class Service {
             return;
         }
         Assembly assembly = parts.assembly();
+        api.stop();
         if (draining.compareAndSet(false, true)) {
             drainingSince = assembly.time().bootMillis();
             assembly.spawner().platformThread("drain", () -> drain(parts));

@@ -202,7 +202,7 @@ class BadInputTest {
                         "unknown store",
                         "store: mysql://u:pw@h/db\njobs: {}\n",
                         List.of("1:8 store:~\"mysql\"~sqlite:PATH or postgresql:")),
-                new Bad("planned", "api: {}\njobs: {}\n", List.of("1:1 api:~not available in this version")),
+                new Bad("planned", "history: {}\njobs: {}\n", List.of("1:1 history:~not available in this version")),
                 new Bad(
                         "state dir in the file",
                         "state-dir: /x\njobs: {}\n",

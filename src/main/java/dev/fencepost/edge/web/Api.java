@@ -1,0 +1,166 @@
+package dev.fencepost.edge.web;
+
+import dev.fencepost.host.Entropy;
+import dev.fencepost.host.Event;
+import dev.fencepost.host.Journal;
+import dev.fencepost.host.Spawner;
+import dev.fencepost.host.Time;
+import dev.fencepost.work.WorkQueue;
+import io.vertx.core.http.HttpServerRequest;
+import jakarta.inject.Singleton;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The API's door: what stands behind the resources, once the service has opened it. Until then it says "starting"; without a token file it
+ * stays off.
+ */
+@Singleton
+public class Api {
+
+    private static final Duration SETTLE_INTERVAL = Duration.ofMinutes(1);
+    private static final int MOST_UPLOADS = 16;
+
+    private volatile @Nullable Open open;
+    private volatile boolean off;
+    private volatile boolean stopping;
+
+    /**
+     * What the API works with.
+     *
+     * @param ready whether the store has been reached and prepared
+     * @param maxArtifactBytes of one artifact
+     * @param artifactTypes media types that are taken, such as {@code text/plain} or {@code image/*}; empty for all
+     */
+    public record Parts(
+            WorkQueue work,
+            BooleanSupplier ready,
+            Tokens tokens,
+            Artifacts artifacts,
+            long maxArtifactBytes,
+            List<String> artifactTypes,
+            Time time,
+            Spawner spawner,
+            Entropy entropy,
+            Journal journal) {
+
+        public Parts {
+            artifactTypes = List.copyOf(artifactTypes);
+        }
+    }
+
+    /** @param waiting how many requests wait for items */
+    record Open(Parts parts, Gate gate, AtomicInteger waiting, Semaphore uploads) {
+
+        WorkQueue work() {
+            return parts.work();
+        }
+
+        Time time() {
+            return parts.time();
+        }
+    }
+
+    /**
+     * A request that was let in.
+     *
+     * @param token the name of its token
+     */
+    record Call(Open open, String token) {
+
+        WorkQueue work() {
+            return open.work();
+        }
+
+        Time time() {
+            return open.time();
+        }
+
+        /** Tells that a person's hand changed something, and by which token. */
+        void note(String text) {
+            open.parts().journal().record(new Event.Note(null, "api: " + text + ", by " + token));
+        }
+    }
+
+    /** There is no token file: nobody is let in. */
+    public void off() {
+        off = true;
+    }
+
+    /** From now on requests are answered; what crashes left among the artifacts is settled in the background. */
+    public void open(Parts parts) {
+        stopping = false;
+        off = false;
+        Gate gate = new Gate(parts.tokens(), new FailedLogins(parts.time()), parts.journal());
+        open = new Open(parts, gate, new AtomicInteger(), new Semaphore(MOST_UPLOADS));
+        parts.spawner().virtualThread("artifacts", () -> settleArtifacts(parts));
+    }
+
+    private void settleArtifacts(Parts parts) {
+        try {
+            while (!stopping) {
+                if (parts.ready().getAsBoolean()) {
+                    settleOnce(parts);
+                }
+                parts.time().sleep(SETTLE_INTERVAL);
+            }
+        } catch (InterruptedException stopped) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private static void settleOnce(Parts parts) {
+        try {
+            parts.artifacts().settle();
+        } catch (IOException | RuntimeException e) { // one bad note must not end the clean-up for good
+            parts.journal()
+                    .record(new Event.Problem(
+                            "artifacts", null, null, null, "files may be left over; looked at again later", e));
+        }
+    }
+
+    /** The service drains: whoever waits for items is answered now. */
+    public void stop() {
+        stopping = true;
+    }
+
+    boolean isStopping() {
+        return stopping;
+    }
+
+    /**
+     * Lets a request in, by its headers alone.
+     *
+     * @throws Problem if not
+     */
+    Call admit(HttpServerRequest request, Scope scope) {
+        if (off) {
+            throw Problem.forbidden("the API is off; to switch it on, name a file of tokens in the jobs file:"
+                    + " api: { token-file: FILE }, and start serve anew");
+        }
+        Open now = open;
+        if (now == null) {
+            throw Problem.unavailable("the service is starting", 1);
+        }
+        String address = request.remoteAddress() == null
+                ? "unknown"
+                : String.valueOf(request.remoteAddress().hostAddress());
+        String token = now.gate().admit(request.headers().getAll("Authorization"), address, scope);
+        if (!now.parts().ready().getAsBoolean()) {
+            throw Problem.unavailable("the store has not been reached yet", 2);
+        }
+        return new Call(now, token);
+    }
+
+    void record(Event event) {
+        Open now = open;
+        if (now != null) {
+            now.parts().journal().record(event);
+        }
+    }
+}

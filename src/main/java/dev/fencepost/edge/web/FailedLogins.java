@@ -1,0 +1,87 @@
+package dev.fencepost.edge.web;
+
+import dev.fencepost.host.Time;
+import java.util.HashSet;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * Counts failed logins by address: after {@value #MOST} within a minute the address is refused until the minute is over. A token that was
+ * good from this address before is not: else one worker with an old token would shut out its neighbours. Of IPv6 the first 64 bits are the
+ * address, since one machine has all the rest.
+ *
+ * <p>The table is bounded; the address that has been there the longest goes first. Safe for use by many threads.
+ */
+final class FailedLogins {
+
+    static final int MOST = 10;
+    static final long WINDOW_MILLIS = 60_000;
+
+    private static final int MOST_ADDRESSES = 10_000;
+    private static final int MOST_NAMES = 100;
+
+    private final Time time;
+    private final Map<String, Address> addresses = new LinkedHashMap<>();
+
+    FailedLogins(Time time) {
+        this.time = time;
+    }
+
+    private static final class Address {
+        private long since;
+        private int failures;
+        private final Set<String> good = new HashSet<>();
+    }
+
+    /** How long this address still has to wait, in milliseconds; 0 if it need not. */
+    synchronized long waitMillis(String address) {
+        Address known = addresses.get(network(address));
+        if (known == null || known.failures < MOST) {
+            return 0;
+        }
+        return Math.max(0, known.since + WINDOW_MILLIS - time.bootMillis());
+    }
+
+    /** @return whether this one made the address wait */
+    synchronized boolean failed(String address) {
+        Address known = entry(address);
+        long now = time.bootMillis();
+        if (known.failures == 0 || now - known.since >= WINDOW_MILLIS) {
+            known.since = now;
+            known.failures = 0;
+        }
+        known.failures = Math.min(MOST + 1, known.failures + 1);
+        return known.failures == MOST;
+    }
+
+    /** A token of this name was shown, and was good. */
+    synchronized void succeeded(String address, String name) {
+        Address known = entry(address);
+        if (known.good.size() < MOST_NAMES) {
+            known.good.add(name);
+        }
+    }
+
+    synchronized boolean wasGood(String address, String name) {
+        Address known = addresses.get(network(address));
+        return known != null && known.good.contains(name);
+    }
+
+    private Address entry(String address) {
+        Address known = addresses.computeIfAbsent(network(address), unknown -> new Address());
+        if (addresses.size() > MOST_ADDRESSES) {
+            Iterator<Address> eldest = addresses.values().iterator();
+            eldest.next();
+            eldest.remove();
+        }
+        return known;
+    }
+
+    /** The first four groups of an IPv6 address, which comes in its full form (eight groups); any other text as it is. */
+    private static String network(String address) {
+        String[] groups = address.split(":", -1);
+        return groups.length == 8 ? String.join(":", groups[0], groups[1], groups[2], groups[3]) : address;
+    }
+}

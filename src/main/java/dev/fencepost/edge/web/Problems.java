@@ -1,0 +1,114 @@
+package dev.fencepost.edge.web;
+
+import dev.fencepost.host.Event;
+import dev.fencepost.lease.StoreException;
+import io.vertx.core.http.HttpServerRequest;
+import io.vertx.ext.web.RoutingContext;
+import jakarta.inject.Singleton;
+import jakarta.ws.rs.WebApplicationException;
+import jakarta.ws.rs.core.Response;
+import jakarta.ws.rs.core.Response.ResponseBuilder;
+import org.jboss.resteasy.reactive.server.ServerExceptionMapper;
+
+/** Makes a problem document of whatever went wrong. No stack trace, name of a class or text of a library leaves the house. */
+@Singleton
+public class Problems {
+
+    private static final String PROBLEM_JSON = "application/problem+json";
+    private static final int BROKEN = 500;
+    private static final long LINGER_MILLIS = 2_000;
+
+    private final Api api;
+
+    Problems(Api api) {
+        this.api = api;
+    }
+
+    @ServerExceptionMapper
+    public Response refused(Problem problem, RoutingContext request) {
+        linger(request);
+        return response(problem);
+    }
+
+    @ServerExceptionMapper
+    public Response storeFailed(StoreException e, RoutingContext request) {
+        linger(request);
+        return switch (e.kind()) {
+            case UNAVAILABLE ->
+                response(Problem.unavailable("the store does not answer; nothing was written. Try again later", 5));
+            case AMBIGUOUS -> response(Requests.unsaid("; it may have. Look before you try again"));
+            case BROKEN -> broken(e);
+        };
+    }
+
+    /** What Quarkus says of requests that reach no method. */
+    @ServerExceptionMapper
+    public Response notServed(WebApplicationException e, RoutingContext request) {
+        linger(request);
+        int status = e.getResponse().getStatus();
+        if (status >= BROKEN) {
+            return broken(e);
+        }
+        if (status < 400) {
+            return e.getResponse();
+        }
+        ResponseBuilder response = Response.fromResponse(response(
+                switch (status) {
+                    case 404 -> Problem.notFound("there is nothing at this address; /q/openapi says what there is");
+                    case 405 -> Problem.of(405, "Method not allowed", "this address has no such method");
+                    case 406 -> Problem.of(406, "Not acceptable", "answers are application/json here");
+                    case 415 -> Problem.of(415, "Unsupported media type", "send Content-Type: application/json");
+                    default -> Problem.of(status, "Refused", "the request cannot be served as it is");
+                }));
+        String allow = e.getResponse().getHeaderString("Allow");
+        return allow == null
+                ? response.build()
+                : response.header("Allow", allow).build();
+    }
+
+    @ServerExceptionMapper
+    public Response failed(Throwable e, RoutingContext request) {
+        linger(request);
+        return broken(e);
+    }
+
+    private Response broken(Throwable e) {
+        api.record(new Event.Problem("api", null, null, null, "a request failed", e));
+        return response(
+                Problem.of(BROKEN, "Internal server error", "this is an error of the server; its log says more"));
+    }
+
+    /**
+     * An answer may come before the body was read. Then the rest is thrown away, so that a client that sends first and reads later comes to
+     * see the answer; but not for long: nobody waits here for the end of 4 GiB.
+     */
+    private static void linger(RoutingContext context) {
+        context.addEndHandler(answered -> {
+            HttpServerRequest request = context.request();
+            if (request.isEnded()) {
+                return;
+            }
+            request.handler(rest -> {});
+            request.resume();
+            context.vertx().setTimer(LINGER_MILLIS, timer -> {
+                if (!request.isEnded()) {
+                    request.connection().close();
+                }
+            });
+        });
+    }
+
+    private static Response response(Problem problem) {
+        ResponseBuilder response = Response.status(problem.status())
+                .entity(Forms.bytes(Forms.problem(problem)))
+                .type(PROBLEM_JSON)
+                .header("Cache-Control", "no-store");
+        if (problem.challenge() != null) {
+            response.header("WWW-Authenticate", problem.challenge());
+        }
+        if (problem.retryAfterSeconds() > 0) {
+            response.header("Retry-After", problem.retryAfterSeconds());
+        }
+        return response.build();
+    }
+}

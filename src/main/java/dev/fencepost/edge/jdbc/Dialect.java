@@ -16,6 +16,9 @@ import org.jspecify.annotations.Nullable;
  * <p>PostgreSQL's clock is {@code clock_timestamp()}, never {@code now()}, which stands still in a transaction. SQLite's is this
  * host's boot clock, bound after the write lock was taken ({@code :boot_now}, {@code :boot_id}), with the wall clock beside it for
  * people ({@code :wall_now}). See semantics 2.7 to 2.9.
+ *
+ * <p>{@code {given}} is a table: the parts of the text {@code :given}, which have neither commas nor quotes and stand with commas between
+ * them, as {@code given.value}, numbered from 1 by {@code given.place}.
  */
 sealed interface Dialect permits Dialect.Postgres, Dialect.Sqlite {
 
@@ -42,6 +45,9 @@ sealed interface Dialect permits Dialect.Postgres, Dialect.Sqlite {
                 greatest(fence + 1, \
                 ((('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint - 1) << 32) + 1)""";
 
+        private static final String GIVEN = """
+                (select u.value, u.place from unnest(string_to_array(:given, ',')) with ordinality as u (value, place)) given""";
+
         private volatile boolean timelineKnown = true;
 
         /** For a hosted database that does not tell its timeline: tokens then count on by one (semantics 2.9). */
@@ -59,6 +65,9 @@ sealed interface Dialect permits Dialect.Postgres, Dialect.Sqlite {
                 case "now" -> "clock_timestamp()";
                 case "live" -> "clock_timestamp() < " + alias + "expires_at";
                 case "dead" -> alias + "expires_at <= clock_timestamp()";
+                // One instant for the whole statement, by which an index can be searched. What was over at it is over.
+                case "over" -> alias + "expires_at <= (select clock_timestamp())";
+                case "set_over" -> "expires_at = '-infinity'";
                 case "set_grant" -> "granted_at = clock_timestamp()";
                 case "set_expiry" -> "expires_at = clock_timestamp() + :ttl * interval '1 millisecond'";
                 case "set_released" -> "owner = null, run_id = null, slot_key = null, expires_at = '-infinity'";
@@ -68,6 +77,7 @@ sealed interface Dialect permits Dialect.Postgres, Dialect.Sqlite {
                 case "for_update" -> "for update";
                 case "skip_locked" -> "for update skip locked";
                 case "ms" -> "* interval '1 millisecond'";
+                case "given" -> GIVEN;
                 default -> throw unknown(name);
             };
         }
@@ -95,12 +105,16 @@ sealed interface Dialect permits Dialect.Postgres, Dialect.Sqlite {
     /** SQLite on one host. */
     record Sqlite(Time time) implements Dialect {
 
+        private static final String GIVEN = """
+                (select value, key + 1 as place from json_each('["' || replace(:given, ',', '","') || '"]')) given""";
+
         @Override
         public String fragment(String name, String alias) {
             return switch (name) {
                 case "now" -> ":wall_now";
                 case "live" -> "(:boot_now < " + alias + "expires_at and " + alias + "boot_id = :boot_id)";
-                case "dead" -> "(" + alias + "expires_at <= :boot_now or " + alias + "boot_id <> :boot_id)";
+                case "dead", "over" -> "(" + alias + "expires_at <= :boot_now or " + alias + "boot_id <> :boot_id)";
+                case "set_over" -> "expires_at = 0, expires_wall = 0";
                 case "set_grant" -> "granted_at = :wall_now, granted_boot = :boot_now";
                 case "set_expiry" ->
                     "expires_at = :boot_now + :ttl, expires_wall = :wall_now + :ttl, boot_id = :boot_id";
@@ -116,6 +130,7 @@ sealed interface Dialect permits Dialect.Postgres, Dialect.Sqlite {
                             + "expires_wall end";
                 case "next_fence" -> "fence + 1";
                 case "for_update", "skip_locked", "ms" -> "";
+                case "given" -> GIVEN;
                 default -> throw unknown(name);
             };
         }

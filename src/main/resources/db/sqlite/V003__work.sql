@@ -26,13 +26,13 @@ create table work_item (
     payload      blob,
     result       blob
 );
--- Holds all that the counting of them needs.
+-- work_item_ready and work_item_ended hold all that the counting of them needs.
 create index work_item_ready on work_item (queue, priority desc, number, not_before, enqueued_at) where state = 'READY';
 create index work_item_delayed on work_item (queue, not_before) where state = 'DELAYED';
 create index work_item_claimed on work_item (queue, expires_at, boot_id) where state = 'CLAIMED';
 -- A run id is of one grant.
 create unique index work_item_run on work_item (run_id) where state = 'CLAIMED';
-create index work_item_ended on work_item (queue, state, number) where ended_at is not null;
+create index work_item_ended on work_item (queue, state, number) where state in ('DONE', 'DEAD');
 create index work_item_prune on work_item (ended_at) where ended_at is not null;
 
 -- Only queues with a bound.

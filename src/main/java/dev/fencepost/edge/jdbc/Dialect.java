@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * people ({@code :wall_now}). See semantics 2.7 to 2.9.
  *
  * <p>{@code {given}} is a table: the parts of the text {@code :given}, which have neither commas nor quotes and stand with commas between
- * them, as {@code given.value}, numbered from 1 by {@code given.place}.
+ * them, as {@code given.value}, numbered from 1 by {@code given.place}. {@code id {among t}} asks whether the id is in table {@code t}.
  */
 sealed interface Dialect permits Dialect.Postgres, Dialect.Sqlite {
 
@@ -32,6 +32,10 @@ sealed interface Dialect permits Dialect.Postgres, Dialect.Sqlite {
 
     /** Whether several statements may be sent at once, separated by semicolons. */
     boolean sendsManyAtOnce();
+
+    private static String table(String alias) {
+        return alias.substring(0, alias.length() - 1);
+    }
 
     private static IllegalArgumentException unknown(String name) {
         return new IllegalArgumentException("no SQL fragment {" + name + "}");
@@ -78,6 +82,8 @@ sealed interface Dialect permits Dialect.Postgres, Dialect.Sqlite {
                 case "skip_locked" -> "for update skip locked";
                 case "ms" -> "* interval '1 millisecond'";
                 case "given" -> GIVEN;
+                // An array, since a planner that expects a thousand ids would rather read the whole table.
+                case "among" -> "= any (array(select " + alias + "id from " + table(alias) + "))";
                 default -> throw unknown(name);
             };
         }
@@ -131,6 +137,7 @@ sealed interface Dialect permits Dialect.Postgres, Dialect.Sqlite {
                 case "next_fence" -> "fence + 1";
                 case "for_update", "skip_locked", "ms" -> "";
                 case "given" -> GIVEN;
+                case "among" -> "in (select " + alias + "id from " + table(alias) + ")";
                 default -> throw unknown(name);
             };
         }

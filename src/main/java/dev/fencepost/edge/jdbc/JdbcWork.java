@@ -89,12 +89,14 @@ final class JdbcWork implements WorkQueue {
     private static final String RUN_HOLDS_ANOTHER = """
             exists (select 1 from work_item o where o.run_id = :run_id and o.state = 'CLAIMED' and o.id <> :id)""";
 
+    static final String GRANT_ONE = GRANT + ":run_id where id = :id and ended_at is null and (state <> 'CLAIMED'"
+            + " or {dead work_item} and attempts < max_attempts) and not " + TOO_EARLY + " and not " + FULL
+            + " and not " + RUN_HOLDS_ANOTHER;
+
     private static final Sql CLAIM = Sql.of(
             LOCK_QUEUE_OF_ITEM,
             LOCK,
-            GRANT + ":run_id where id = :id and ended_at is null and (state <> 'CLAIMED' or {dead work_item}"
-                    + " and attempts < max_attempts) and not " + TOO_EARLY + " and not " + FULL + " and not "
-                    + RUN_HOLDS_ANOTHER,
+            GRANT_ONE,
             "select " + COLUMNS + ", " + TOO_EARLY + " as too_early, " + FULL
                     + " as at_capacity from work_item where work_item.id = :id");
 
@@ -119,7 +121,7 @@ final class JdbcWork implements WorkQueue {
             update work_item set
                 reason = case when\s""" + DIED_UNSEEN + " then '" + DIED + "' else reason end, ended_at = case when "
             + DIED_UNSEEN + " then {expires work_item} end, state = case when " + DIED_UNSEEN
-            + " then 'DEAD' else 'READY' end from due where work_item.id = due.id and (work_item.state = 'DELAYED'"
+            + " then 'DEAD' else 'READY' end where work_item.id {among due} and (work_item.state = 'DELAYED'"
             + " or work_item.state = 'CLAIMED' and {dead work_item})";
 
     /** Run ids that hold an item already are left out: this is a second try of a claim that was granted. */
@@ -142,7 +144,7 @@ final class JdbcWork implements WorkQueue {
             where work_item.id = taken.id and work_item.state = 'READY'
                 and taken.place <= coalesce((select places from room), :count)""";
 
-    private static final String CLAIMED_BY = "select " + COLUMNS + """
+    static final String CLAIMED_BY = "select " + COLUMNS + """
              from {given} join work_item on work_item.run_id = given.value and work_item.state = 'CLAIMED'
             where work_item.queue = :queue and work_item.owner = :owner
             order by work_item.priority desc, work_item.number""";
@@ -210,9 +212,9 @@ final class JdbcWork implements WorkQueue {
                     " and work_item.ended_at is null and (work_item.state <> 'CLAIMED'"
                             + " or {dead work_item} and work_item.attempts < work_item.max_attempts)";
                 case CLAIMED -> " and work_item.state = 'CLAIMED' and {live work_item}";
-                case DONE -> " and work_item.ended_at is not null and work_item.state = 'DONE'";
+                case DONE -> " and work_item.state in ('DONE', 'DEAD') and work_item.state = 'DONE'";
                 case DEAD ->
-                    " and (work_item.ended_at is not null and work_item.state = 'DEAD' or " + DIED_UNSEEN + ")";
+                    " and (work_item.state in ('DONE', 'DEAD') and work_item.state = 'DEAD' or " + DIED_UNSEEN + ")";
             };
             return Sql.of("select " + WITHOUT_BODIES + " from work_item where "
                     + (ofOneQueue ? "work_item.queue = :queue" : "true") + wanted
@@ -254,12 +256,12 @@ final class JdbcWork implements WorkQueue {
                 union all
                 select queue, 0, 0, count(case when state = 'DONE' then 1 end), count(case when state = 'DEAD' then 1 end),
                     null, null
-                from work_item where ended_at is not null group by queue
+                from work_item where state in ('DONE', 'DEAD') group by queue
                 union all
                 select queue, 0, 0, 0, 0, capacity, null from work_queue) counted
             group by queue order by queue""");
 
-    private static final Sql BURY_ALL = Sql.of(DIE + """
+    static final Sql BURY_ALL = Sql.of(DIE + """
              and work_item.id in (
                 select id from work_item where state = 'CLAIMED' and attempts >= max_attempts and {over}
                 limit :limit {skip_locked})""");

@@ -25,9 +25,12 @@ final class CommandReader {
     private static final String DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin";
     private static final Set<String> SHELLS = Set.of("sh", "bash", "dash", "zsh", "ksh", "busybox");
     private static final Pattern SHELL_SYNTAX = Pattern.compile(
-            "~|~/.*|[0-9]*>>?(&?[0-9-]|.*)|[0-9]?<.*|&>.*|\\||\\|\\||&&|;|&|\\$\\{?[A-Za-z_].*|.*\\$\\([^ ]*|`.*|[^ ]*\\*[^ ]*");
+            "~|~/.*|[0-9]*>>?(&?[0-9-]|.*)|[0-9]?<.*|&>.*|\\||\\|\\||&&|;|&|\\$\\{?[A-Za-z_].*|.*\\$\\([^ ]*|`.*|[^ ]*\\*[^ ]*|.*\\$\\{[A-Za-z_][A-Za-z0-9_]*}.*");
     private static final Pattern SECRET_WORD =
             Pattern.compile("(?i)-{0,2}[a-z0-9_-]*(password|passwd|secret|token|api[_-]?key)=.+");
+
+    private static final Pattern SECRET_HEADER =
+            Pattern.compile("(?i)(proxy-)?(authorization|cookie|x-api-key|[a-z-]*token)\\s*:\\s*[^\\s$].*");
 
     private final Section job;
     private final Map<String, String> runnerEnvironment;
@@ -46,12 +49,15 @@ final class CommandReader {
     @Nullable
     List<String> read(@Nullable Path workingDir, Map<String, String> env, Map<String, String> secrets) {
         Node value = job.value("command");
-        if (value == null && job.isMisspelt("command")) {
+        if (value == null && (job.isMisspelt("command") || job.isMisspelt("http"))) {
             return null;
         }
         if (value == null) {
             String message = job.keys().contains("command") ? "the command has no value" : "the job has no command";
-            job.error("command", message, "write command: [program, argument] or command: \"a shell line\"");
+            job.error(
+                    "command",
+                    message,
+                    "write command: [program, argument], command: \"a shell line\", or http: { post: URL }");
             return null;
         }
         List<String> words = switch (value) {
@@ -196,6 +202,12 @@ final class CommandReader {
                         "command",
                         Finding.quote(word.substring(0, word.indexOf('='))) + " looks like a secret in the command",
                         "everyone on the host sees the words of a command; use env-file");
+            } else if (SECRET_HEADER.matcher(word).matches()) {
+                job.warning(
+                        "command",
+                        "the header " + Finding.quote(word.substring(0, word.indexOf(':')))
+                                + " looks like a secret in the command",
+                        "everyone on the host sees the words of a command; let the program read a variable or a file");
             }
         }
     }

@@ -1,18 +1,18 @@
 package dev.fencepost.edge.config;
 
+import dev.fencepost.effect.SinkDefinition;
 import dev.fencepost.run.Action;
 import dev.fencepost.run.Job;
+import dev.fencepost.run.Publication;
 import dev.fencepost.schedule.CatchUp;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.function.Function;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -26,10 +26,8 @@ final class JobReader {
     /** Shorter values are no secrets worth the name, and masking them would black out half of the output. */
     static final int SHORTEST_MASKED = 4;
 
-    private static final String MASK = "***";
     private static final Duration LEAST_FRESH_AFTER = Duration.ofSeconds(1);
     private static final Pattern PLAIN_WORD = Pattern.compile("[A-Za-z0-9_./:=@%+,-]+");
-    private static final int LONGEST_SHOWN = 200;
 
     private final Findings findings;
     private final Path baseDir;
@@ -70,10 +68,6 @@ final class JobReader {
         Map<String, Given<String>> env = new LinkedHashMap<>(defaults.env());
         env.putAll(secrets);
         env.putAll(own.env());
-        Map<String, String> plainEnv = plain(env);
-        Path workingDir = own.workingDir() == null ? null : own.workingDir().value();
-        List<String> command = new CommandReader(job, environment).read(workingDir, plainEnv, plain(secrets));
-        Given<String> stdin = job.read("stdin", text -> text);
         Given<String> overlap = job.read("overlap", JobReader::overlap);
         Given<Instant> startFrom = job.read("start-from", InstantText::parse);
         Given<Duration> freshAfter =
@@ -81,8 +75,24 @@ final class JobReader {
         Duration timeout = own.timeout() == null || own.timeout().value().equals(Defaults.NO_TIMEOUT)
                 ? null
                 : own.timeout().value();
+        Set<String> masked = new TreeSet<>();
+        secrets.values().stream()
+                .map(Given::value)
+                .filter(v -> v.length() >= SHORTEST_MASKED)
+                .forEach(masked::add);
+        boolean isCall = job.has("http");
+        if (isCall && job.has("command")) {
+            job.error("http", "the job has both command and http", "keep one of the two");
+        }
+        Values ofAction = new Values();
+        Action action = isCall
+                ? new CallReader(job, baseDir, ofAction).read(timeout)
+                : command(job, own, env, secrets, masked, ofAction);
+        Values ofPublish = new Values();
+        List<Publication> publish = new PublishReader(baseDir, ofPublish).read(job, id, !isCall);
+        boolean filesMustChange = filesMustChange(job, publish, ofPublish);
         if (timing == null
-                || command == null
+                || action == null
                 || !Job.ID.matcher(id).matches()
                 || own.grace() == null
                 || own.catchUpMax() == null
@@ -95,16 +105,11 @@ final class JobReader {
         Given<Duration> ttl = own.ttl() != null ? own.ttl() : timing.defaultTtl();
         Given<Duration> fresh = freshAfter != null ? freshAfter : timing.defaultFreshAfter(timeout);
 
-        Set<String> masked = new TreeSet<>();
-        secrets.values().stream()
-                .map(Given::value)
-                .filter(v -> v.length() >= SHORTEST_MASKED)
-                .forEach(masked::add);
         Job result = new Job(
                 id,
                 timing.schedule(),
                 own.zone().value(),
-                new Action.Command(command, workingDir, plainEnv, stdin == null ? null : stdin.value(), null),
+                action,
                 masked,
                 ttl.value(),
                 timeout,
@@ -115,31 +120,74 @@ final class JobReader {
                 startFrom == null ? null : startFrom.value(),
                 own.maxAttempts().value(),
                 fresh == null ? null : fresh.value(),
-                List.of(),
-                false);
+                publish,
+                filesMustChange);
 
-        List<Definition.Value> values = new ArrayList<>(timing.values());
-        add(values, "timezone", own.zone(), Object::toString, "");
-        values.add(new Definition.Value("command", commandText(command, job, masked), job.origin("command")));
-        add(values, "working-dir", own.workingDir(), Path::toString, "");
-        env.forEach((name, variable) -> values.add(new Definition.Value(
+        Values values = new Values();
+        timing.values().forEach(each -> values.add(each.key(), each.text(), each.origin()));
+        values.add("timezone", own.zone(), Object::toString);
+        values.addAll(ofAction);
+        values.add("timeout", own.timeout(), t -> t.isZero() ? "none" : DurationText.format(t));
+        values.add("grace", own.grace(), DurationText::format);
+        values.add("lease.ttl", ttl, DurationText::format);
+        values.add("overlap", Given.or(overlap, "skip", "two runs never overlap"), o -> o);
+        values.add("catch-up.max", own.catchUpMax(), Object::toString);
+        values.add("catch-up.window", own.catchUpWindow(), DurationText::format, "no bound");
+        values.add("start-from", startFrom, Instant::toString, "from the first time the job is seen");
+        values.add("max-attempts", own.maxAttempts(), Object::toString);
+        values.add("fresh-after", fresh, DurationText::format, "no two slots in the coming year");
+        values.addAll(ofPublish);
+        return new Definition(result, Findings.line(idNode), values.all());
+    }
+
+    private Action.@Nullable Command command(
+            Section job,
+            Defaults own,
+            Map<String, Given<String>> env,
+            Map<String, Given<String>> secrets,
+            Set<String> masked,
+            Values values) {
+        Map<String, String> plainEnv = plain(env);
+        Path workingDir = own.workingDir() == null ? null : own.workingDir().value();
+        List<String> command = new CommandReader(job, environment).read(workingDir, plainEnv, plain(secrets));
+        Given<String> stdin = job.read("stdin", text -> text);
+        Given<String> runAs = job.read("run-as", HostUser::parse);
+        if (command == null) {
+            return null;
+        }
+        values.add("command", commandText(command, job, masked), job.origin("command"));
+        values.add("working-dir", own.workingDir(), Path::toString, "");
+        env.forEach((name, variable) -> values.add(
                 "env." + name,
                 variable.equals(secrets.get(name)) || EnvironmentReader.looksSecret(name)
-                        ? MASK
-                        : shown(variable.value()),
-                variable.origin())));
-        add(values, "env-file", job.read("env-file", text -> text), JobReader::shown, "no secrets");
-        add(values, "stdin", stdin, JobReader::shown, "empty input, so that nothing waits for a terminal");
-        add(values, "timeout", own.timeout(), t -> t.isZero() ? "none" : DurationText.format(t), "");
-        add(values, "grace", own.grace(), DurationText::format, "");
-        add(values, "lease.ttl", ttl, DurationText::format, "");
-        add(values, "overlap", overlap != null ? overlap : Given.builtIn("skip", "two runs never overlap"), o -> o, "");
-        add(values, "catch-up.max", own.catchUpMax(), Object::toString, "");
-        add(values, "catch-up.window", own.catchUpWindow(), DurationText::format, "no bound");
-        add(values, "start-from", startFrom, Instant::toString, "from the first time the job is seen");
-        add(values, "max-attempts", own.maxAttempts(), Object::toString, "");
-        add(values, "fresh-after", fresh, DurationText::format, "no two slots in the coming year");
-        return new Definition(result, Findings.line(idNode), values);
+                        ? Values.MASK
+                        : Values.shown(variable.value()),
+                variable.origin()));
+        values.add("env-file", job.read("env-file", text -> text), Values::shown, "no secrets");
+        values.add("stdin", stdin, Values::shown, "empty input, so that nothing waits for a terminal");
+        values.add("run-as", runAs, user -> user, "the runner's own user");
+        return new Action.Command(
+                command,
+                workingDir,
+                plainEnv,
+                stdin == null ? null : stdin.value(),
+                runAs == null ? null : runAs.value());
+    }
+
+    private static boolean filesMustChange(Section job, List<Publication> publish, Values values) {
+        Section succeedIf = job.section("succeed-if", Keys.SUCCEED_IF, "succeed-if: { files-changed: true }");
+        Given<Boolean> filesChanged =
+                Given.or(succeedIf.truth("files-changed"), false, "a run that changes nothing is a success");
+        boolean git = publish.stream().anyMatch(each -> each.sink() instanceof SinkDefinition.Git);
+        if (git) {
+            values.add("succeed-if.files-changed", filesChanged, String::valueOf);
+        } else if (filesChanged.value()) {
+            succeedIf.error(
+                    "files-changed",
+                    "without git under publish nobody looks at files",
+                    "write publish: [ { git: { repo: PATH } } ], or remove the key");
+        }
+        return filesChanged.value();
     }
 
     private void checkId(String id, Node at, String jobsPath) {
@@ -186,35 +234,18 @@ final class JobReader {
         return plain;
     }
 
-    private static <T> void add(
-            List<Definition.Value> values,
-            String key,
-            @Nullable Given<T> given,
-            Function<T, String> text,
-            String whyNone) {
-        values.add(
-                given == null
-                        ? new Definition.Value(key, "none", Origin.builtIn(whyNone))
-                        : new Definition.Value(key, text.apply(given.value()), given.origin()));
-    }
-
     private static String commandText(List<String> command, Section job, Set<String> masked) {
         boolean shellLine = !(job.value("command") instanceof SequenceNode);
         String text = shellLine
-                ? shown("sh -c " + word(command.getLast()))
+                ? Values.shown("sh -c " + word(command.getLast()))
                 : command.stream().map(JobReader::word).collect(Collectors.joining(" "));
         for (String secret : masked) {
-            text = text.replace(secret, MASK);
+            text = text.replace(secret, Values.MASK);
         }
-        return shown(text);
+        return Values.shown(text);
     }
 
     private static String word(String word) {
         return PLAIN_WORD.matcher(word).matches() ? word : "'" + word.replace("'", "'\\''") + "'";
-    }
-
-    private static String shown(String text) {
-        String cut = text.length() <= LONGEST_SHOWN ? text : text.substring(0, LONGEST_SHOWN) + "…";
-        return Finding.quotable(cut);
     }
 }

@@ -19,7 +19,7 @@ import org.snakeyaml.engine.v2.nodes.Node;
 /**
  * Reads a jobs file strictly, and tells everything that is wrong with it at once.
  *
- * <p>Relative paths in the file ({@code working-dir}, {@code env-file}, {@code store: sqlite:…}) start from the directory of the file.
+ * <p>Relative paths in the file ({@code working-dir}, {@code env-file}, {@code repo}, {@code store: sqlite:…}) start from the directory of the file.
  * Nothing in it is expanded. Immutable; safe for many threads.
  */
 public final class JobsFileReader {
@@ -79,7 +79,7 @@ public final class JobsFileReader {
                 file,
                 store == null ? null : store.value(),
                 drain == null ? JobsFile.DEFAULT_DRAIN : drain.value(),
-                Map.of(),
+                new SinkReader(baseDir).sinks(top),
                 definitions,
                 findings.warnings());
     }

@@ -3,6 +3,7 @@ package dev.fencepost.edge.config;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -13,22 +14,12 @@ import org.jspecify.annotations.Nullable;
  */
 record Keys(List<String> known, Set<String> planned) {
 
-    private static final Set<String> LATER = Set.of(
-            "http",
-            "publish",
-            "notify",
-            "jitter",
-            "retry",
-            "pause-after-failures",
-            "max-runs-per-day",
-            "silence",
-            "succeed-if",
-            "classify",
-            "run-as");
+    private static final Set<String> LATER =
+            Set.of("notify", "jitter", "retry", "pause-after-failures", "max-runs-per-day", "silence", "classify");
 
     static final Keys TOP = new Keys(
-            List.of("store", "defaults", "jobs", "shutdown"),
-            Set.of("sinks", "notify", "api", "http", "history", "max-parallel", "logs"));
+            List.of("store", "defaults", "sinks", "jobs", "shutdown"),
+            Set.of("notify", "api", "http", "history", "max-parallel", "logs"));
     static final Keys SHUTDOWN = new Keys(List.of("drain"), Set.of());
     static final Keys DEFAULTS = new Keys(
             List.of("timezone", "timeout", "grace", "catch-up", "lease", "max-attempts", "env", "working-dir"), LATER);
@@ -40,10 +31,12 @@ record Keys(List<String> known, Set<String> planned) {
                     "dialect",
                     "timezone",
                     "command",
+                    "http",
                     "working-dir",
                     "env",
                     "env-file",
                     "stdin",
+                    "run-as",
                     "timeout",
                     "grace",
                     "lease",
@@ -51,10 +44,54 @@ record Keys(List<String> known, Set<String> planned) {
                     "catch-up",
                     "start-from",
                     "max-attempts",
-                    "fresh-after"),
+                    "fresh-after",
+                    "publish",
+                    "succeed-if"),
             LATER);
     static final Keys LEASE = new Keys(List.of("ttl"), Set.of());
     static final Keys CATCH_UP = new Keys(List.of("max", "window"), Set.of());
+
+    static final Keys SUCCEED_IF =
+            new Keys(List.of("files-changed"), Set.of("output-matches", "output-not-matches", "result-not-empty"));
+
+    private static final List<String> ENDPOINT = List.of(
+            "url",
+            "url-file",
+            "method",
+            "content-type",
+            "headers",
+            "header-files",
+            "timeout",
+            "allow-hosts",
+            "allow-private",
+            "sign");
+
+    static final Keys SINK = new Keys(List.of("http", "file", "git", "max-age"), Set.of());
+    static final Keys SINK_HTTP = with(ENDPOINT, "read-back", "idempotent", "checks-token", "lock-delay", "max-tries");
+    static final Keys SINK_FILE = new Keys(List.of("root"), Set.of());
+    static final Keys PUBLISH_HTTP = with(SINK_HTTP.known(), "body");
+    static final Keys PUBLISH_FILE = new Keys(List.of("root", "path", "body"), Set.of());
+    static final Keys PUBLISH_GIT = new Keys(
+            List.of(
+                    "repo",
+                    "remote",
+                    "branch",
+                    "paths",
+                    "message",
+                    "author",
+                    "fence-ref",
+                    "timeout",
+                    "ssh-key",
+                    "known-hosts",
+                    "credentials-file"),
+            Set.of());
+    static final Keys CALL = with(ENDPOINT, "post", "put", "get", "body");
+    static final Keys SIGN = new Keys(List.of("secret-file", "header"), Set.of());
+    static final Keys READ_BACK = new Keys(List.of("url", "matches", "absent-after"), Set.of());
+
+    private static Keys with(List<String> keys, String... more) {
+        return new Keys(Stream.concat(keys.stream(), Stream.of(more)).toList(), Set.of());
+    }
 
     /** Names that other programs have for the same thing, and places where the thing stands here. */
     private static final Map<String, String> HABITS = Map.ofEntries(
@@ -78,6 +115,13 @@ record Keys(List<String> known, Set<String> planned) {
             Map.entry("max-backfill", "catch-up: { max: … }"),
             Map.entry("backfill", "catch-up: { max: … }"),
             Map.entry("database", "store"),
+            Map.entry("sinks", "sinks, at the top of the file"),
+            Map.entry("publish", "publish, at a job"),
+            Map.entry("succeed-if", "succeed-if, at a job"),
+            Map.entry("run-as", "run-as, at a job"),
+            Map.entry("user", "run-as, at a job"),
+            Map.entry("repository", "repo"),
+            Map.entry("header", "headers: { NAME: TEXT }"),
             Map.entry("drain", "shutdown: { drain: … }"),
             Map.entry("state-dir", "the option --state-dir or $STATE_DIRECTORY; it does not stand in the file"));
 

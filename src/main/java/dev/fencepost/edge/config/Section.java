@@ -197,6 +197,17 @@ final class Section {
         return read(key, text -> wholeNumber(text.strip(), least, most));
     }
 
+    /** The words {@code true} and {@code false} and no others. */
+    @Nullable
+    Given<Boolean> truth(String key) {
+        return read(key, text -> switch (text.strip()) {
+            case "true" -> true;
+            case "false" -> false;
+            default ->
+                throw new BadValueException(Finding.quote(text) + " is neither true nor false", "write true or false");
+        });
+    }
+
     private static int wholeNumber(String text, int least, int most) {
         String range = "write a whole number from " + least + " to " + most;
         if (LEADING_ZERO.matcher(text).matches()) {
@@ -222,6 +233,37 @@ final class Section {
             error(key, "this must be a mapping, not a " + shape(value), "write " + example);
         }
         return absent(node, pathOf(key), findings, kind);
+    }
+
+    /** A nested mapping whose keys are names that the user chose; an absent one has no keys. */
+    Section open(String key, String example) {
+        Node value = value(key);
+        if (value instanceof MappingNode mapping) {
+            return open(mapping, keyAt(key), pathOf(key), findings, kind);
+        }
+        if (value != null) {
+            error(key, "this must be a mapping, not a " + shape(value), "write " + example);
+        }
+        return absent(node, pathOf(key), findings, kind);
+    }
+
+    /** A list of single values, which is not empty; null when it is absent or after an error. */
+    @Nullable
+    Given<List<String>> list(String key, String example) {
+        Node value = value(key);
+        if (value == null) {
+            return null;
+        }
+        if (!(value instanceof SequenceNode list)) {
+            error(key, "this must be a list, not a " + shape(value), "write " + example);
+            return null;
+        }
+        if (list.getValue().isEmpty()) {
+            error(key, "the list is empty", "write " + example + ", or remove the key");
+            return null;
+        }
+        List<String> words = words(key, list);
+        return words == null ? null : new Given<>(words, origin(key));
     }
 
     /** The single values of a list; null after an error. */
@@ -251,6 +293,13 @@ final class Section {
             }
         }
         return good ? words : null;
+    }
+
+    /** Tells that this key has no value, unless it was written and refused, or misspelt. */
+    void missing(String key, String message, String hint) {
+        if (!has(key) && !isMisspelt(key)) {
+            error(key, message, hint);
+        }
     }
 
     void error(String key, String message, String hint) {

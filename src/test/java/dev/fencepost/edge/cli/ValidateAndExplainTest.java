@@ -109,6 +109,7 @@ class ValidateAndExplainTest {
                   working-dir      /                   defaults, fencepost.yaml:2
                   env-file         none                built in: no secrets
                   stdin            none                built in: empty input, so that nothing waits for a terminal
+                  run-as           none                built in: the runner's own user
                   timeout          5m                  fencepost.yaml:12
                   grace            10s                 built in: from SIGTERM to SIGKILL
                   lease.ttl        1d                  built in: 1.8 × the shortest gap of the coming year (23h 30m), at least 10s, at most 1d
@@ -118,6 +119,7 @@ class ValidateAndExplainTest {
                   start-from       none                built in: from the first time the job is seen
                   max-attempts     2                   built in: one more try after a crash or a lost lease
                   fresh-after      2d 2h 5m            built in: 2 × the longest gap of the coming year (1d 1h) + timeout
+                  publish          none                built in: nothing is given out but what a run announces itself
 
                 next slots, in Europe/Berlin and in UTC
                   Sun 2026-03-29 03:00:00 +02:00   2026-03-29T01:00:00Z

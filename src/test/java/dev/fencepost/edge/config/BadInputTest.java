@@ -121,7 +121,7 @@ class BadInputTest {
                 key("jitter: 5s", "4:5 jobs.a.jitter:~not available in this version"),
                 key("retry: { max: 3 }", "4:5 jobs.a.retry:~not available"),
                 key("pause-after-failures: 5", "4:5 jobs.a.pause-after-failures:~not available"),
-                key("publish: []", "4:5 jobs.a.publish:~not available"),
+                key("notify: {}", "4:5 jobs.a.notify:~not available"),
                 key("timout: 5s", "4:5 jobs.a.timout:~unknown~did you mean timeout?"),
                 key("max_backfill: 3", "4:5 jobs.a.max_backfill:~unknown~catch-up: { max"),
                 key("ttl: 3s", "4:5 jobs.a.ttl:~unknown~lease: { ttl"),
@@ -202,7 +202,7 @@ class BadInputTest {
                         "unknown store",
                         "store: mysql://u:pw@h/db\njobs: {}\n",
                         List.of("1:8 store:~\"mysql\"~sqlite:PATH or postgresql:")),
-                new Bad("planned", "sinks: {}\njobs: {}\n", List.of("1:1 sinks:~not available in this version")),
+                new Bad("planned", "api: {}\njobs: {}\n", List.of("1:1 api:~not available in this version")),
                 new Bad(
                         "state dir in the file",
                         "state-dir: /x\njobs: {}\n",

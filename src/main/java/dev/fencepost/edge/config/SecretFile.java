@@ -1,0 +1,60 @@
+package dev.fencepost.edge.config;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermission;
+
+/**
+ * A file that holds one secret. It is read anew each time the secret is needed; here it is only looked at, so that a mistake is told when
+ * the jobs file is loaded. Messages never repeat what stands in it.
+ */
+final class SecretFile {
+
+    private static final int MOST_BYTES = 64 << 10;
+
+    private SecretFile() {}
+
+    /**
+     * The path of a secret file that can be used.
+     *
+     * @throws BadValueException if it is not there, no plain file, empty, too large, or open to everyone on the host
+     */
+    static Path resolve(Path baseDir, String written) {
+        Path file = FileName.resolve(baseDir, written);
+        String shown = Finding.quote(file.toString());
+        if (content(file).isEmpty()) {
+            throw new BadValueException("the file " + shown + " is empty", "write the secret into it");
+        }
+        try {
+            if (Files.getPosixFilePermissions(file).contains(PosixFilePermission.OTHERS_READ)) {
+                throw new BadValueException(
+                        "everyone on this host can read the file of a secret " + shown, "chmod 600 " + file);
+            }
+        } catch (IOException | UnsupportedOperationException e) {
+            // A file system without such rights has none to check.
+        }
+        return file;
+    }
+
+    /** What stands in it, without the blanks and line ends around it. */
+    static String content(Path file) {
+        String shown = Finding.quote(file.toString());
+        if (Files.exists(file) && !Files.isDirectory(file) && !Files.isRegularFile(file)) {
+            throw new BadValueException(shown + " is no plain file", "name a file that holds the secret");
+        }
+        byte[] bytes;
+        try (InputStream in = Files.newInputStream(file)) {
+            bytes = in.readNBytes(MOST_BYTES + 1);
+        } catch (IOException e) {
+            throw new BadValueException(
+                    JobsFileReader.whyUnreadable(file, e), "name a file that holds the secret, with chmod 600");
+        }
+        if (bytes.length > MOST_BYTES) {
+            throw new BadValueException("the file " + shown + " is larger than 64 KiB", "is it the right file?");
+        }
+        return new String(bytes, StandardCharsets.UTF_8).strip();
+    }
+}

@@ -97,7 +97,7 @@ class NodeTest {
         rig.time.pass(GAP);
         rig.spawner.refusing = true;
         node.wake();
-        assertEquals(2, rig.events(Event.Problem.class).size());
+        assertEquals(3, rig.events(Event.Problem.class).size()); // of both jobs and of the outbox
         rig.spawner.refusing = false;
         wake();
         assertEquals(Outcome.SUCCEEDED, rig.attempts("b").getFirst().outcome());

@@ -13,6 +13,7 @@ import dev.fencepost.edge.process.OsPrograms;
 import dev.fencepost.edge.process.RunFolders;
 import dev.fencepost.edge.sink.HttpActions;
 import dev.fencepost.edge.sink.Publisher;
+import dev.fencepost.effect.Dispatcher;
 import dev.fencepost.effect.SinkDefinition;
 import dev.fencepost.host.Entropy;
 import dev.fencepost.host.Journal;
@@ -71,14 +72,14 @@ public final class Assembly {
         Incarnation self = OsChildren.thisIncarnation(directory.nodeId(), time, entropy);
         OsChildren children = new OsChildren(self, time, spawner, journal);
         RunFolders folders = new RunFolders(directory.runs());
-        Publisher publisher = new Publisher(directory.path(), sinks, new OsPrograms());
+        Publisher publisher = new Publisher(directory.path(), sinks, new OsPrograms(time, spawner));
         DeadlineWatch watch = new DeadlineWatch(time);
         Owner owner = self.owner();
         Runner runner = new Runner(
                 store,
                 store,
                 children,
-                new HttpActions(),
+                new HttpActions(time, spawner),
                 folders,
                 publisher,
                 watch,
@@ -89,7 +90,7 @@ public final class Assembly {
                 owner,
                 LOG_LIMIT_BYTES);
         Dispatcher dispatcher = new Dispatcher(
-                store, store, sinks(sinks, directory, publisher), owner, children::provablyDead, time, spawner, entropy, journal);
+                store, store, java.util.Map.of(), owner, children::provablyDead, time, spawner, entropy, journal);
         return new Crew(owner, children, folders, watch, runner, dispatcher);
     }
 

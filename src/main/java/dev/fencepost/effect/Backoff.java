@@ -20,6 +20,6 @@ final class Backoff {
     static Duration after(int tries, double fraction) {
         int doublings = Math.clamp(tries - 1L, 0, 20);
         long full = Math.min(FIRST_MILLIS << doublings, MAX_MILLIS);
-        return Duration.ofMillis(full - (long) (full / 2.0 * fraction));
+        return Duration.ofMillis(full - Math.round(full / 2.0 * fraction));
     }
 }

@@ -175,7 +175,9 @@ public final class Dispatcher {
             } catch (InterruptedException stopped) {
                 Thread.currentThread().interrupt();
             } catch (StoreException e) {
-                // Looked at again in a second; a store that stays away is told by the look.
+                if (e.kind() == StoreException.Kind.BROKEN) {
+                    journal.record(new Event.Problem("dispatch", pair.resource(), null, null, "effects to " + pair, e));
+                } // else looked at again in a second; a store that stays away is told by the look
             } catch (RuntimeException | Error e) {
                 journal.record(new Event.Problem("dispatch", pair.resource(), null, null, "effects to " + pair, e));
             } finally {
@@ -196,7 +198,10 @@ public final class Dispatcher {
      */
     public void dispatch(Pair pair) throws InterruptedException {
         Sink sink = sinks.get(pair.sink());
-        Turn turn = sink == null ? null : claim(pair, sink);
+        if (sink == null) {
+            return;
+        }
+        Turn turn = claim(pair, sink);
         if (turn == null) {
             return;
         }

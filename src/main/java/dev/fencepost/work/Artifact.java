@@ -12,13 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param sha256 hexadecimal
  */
 public record Artifact(
-        String item,
-        long fence,
-        String name,
-        @Nullable String type,
-        long size,
-        String sha256,
-        Instant at) {
+        String item, long fence, String name, @Nullable String type, long size, String sha256, Instant at) {
 
     public static final Pattern NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,99}");
 }

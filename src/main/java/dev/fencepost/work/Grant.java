@@ -10,4 +10,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param runId null from those who know owner and token alone, on the command line; over HTTP it is always there
  */
-public record Grant(String id, Owner owner, FencingToken fence, @Nullable RunId runId) {}
+public record Grant(
+        String id,
+        Owner owner,
+        FencingToken fence,
+        @Nullable RunId runId) {}

@@ -71,17 +71,16 @@ class DispatcherTest {
 
     /** A run that succeeds and announces these to the sink {@code announce}. Returns its token. */
     private long announce(Job job, String... keys) {
-        return announce(job, "announce", keys);
+        return announceTo("announce", job, keys);
     }
 
-    private long announce(Job job, String sink, String... keys) {
+    private long announceTo(String sink, Job job, String... keys) {
         Slot slot = new Slot("s" + ++announced, rig.time.wallClock());
         Start.Started run = assertInstanceOf(
-                Start.Started.class,
-                rig.real.start(job, slot, rig.owner, new RunId(new UUID(3, announced)), false));
+                Start.Started.class, rig.real.start(job, slot, rig.owner, new RunId(new UUID(3, announced)), false));
         List<Announcement> effects =
                 List.of(keys).stream().map(key -> to(sink, key)).toList();
-        Completion done = new Completion(Outcome.SUCCEEDED, true, true, 0, null, null, null, null, effects);
+        Completion done = new Completion(Outcome.SUCCEEDED, true, true, 0, null, null, new byte[0], null, effects);
         assertInstanceOf(Completed.Stored.class, rig.real.complete(run.lease(), done));
         return run.lease().fence().value();
     }
@@ -139,7 +138,7 @@ class DispatcherTest {
     @Test
     void aSinkThatIsDownHoldsBackItsOwnPairsAlone() {
         announce(a, "k1", "k2");
-        announce(b, "site", "k3");
+        announceTo("site", b, "k3");
         rig.sink.deliveries.add(new Delivery.NotNow("connection refused", null));
         dispatch();
         assertEquals(List.of("k1"), rig.sink.sentKeys());
@@ -485,7 +484,7 @@ class DispatcherTest {
     @Test
     void anErrorOfASinkIsAnUnknownOutcomeAndStopsNobodyElse() {
         announce(a, "k1");
-        announce(b, "site", "k2");
+        announceTo("site", b, "k2");
         rig.sink.whileSending = () -> {
             throw new StackOverflowError("poisoned");
         };
@@ -520,7 +519,7 @@ class DispatcherTest {
 
     @Test
     void effectsToSinksThatThisNodeDoesNotKnowAreLeftAlone() {
-        announce(a, "elsewhere", "k1");
+        announceTo("elsewhere", a, "k1");
         dispatch();
         assertEquals(EffectState.PENDING, state("k1"));
         assertNull(view("k1").receipt());

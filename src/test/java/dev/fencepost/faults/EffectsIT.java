@@ -67,8 +67,11 @@ class EffectsIT {
             a.signal("STOP");
             Wait.until(SOON, () -> "the second article; " + b.said(), () -> Files.exists(folder.resolve("wrote-2")));
             scene.touch("go-2");
-            Wait.until(SOON, () -> "published; " + b.said(), () -> state(rows, "/git").equals("CONFIRMED")
-                    && state(rows, "/http").equals("CONFIRMED"));
+            Wait.until(
+                    SOON,
+                    () -> "published; " + b.said(),
+                    () -> state(rows, "/git").equals("CONFIRMED")
+                            && state(rows, "/http").equals("CONFIRMED"));
             scene.touch("go-1");
             a.signal("CONT");
             Wait.until(
@@ -81,8 +84,11 @@ class EffectsIT {
             String slot = rows.ticks("article").getFirst().key();
             assertEquals(List.of("article " + slot, "first"), git.log("main"));
             assertEquals("by 2\n", git.file("main", "content/article.md"));
-            assertTrue(git.atRemote("log", "--format=%B", "refs/fencepost/article").contains("Token: 2"));
-            assertEquals(List.of("by 2"), receiver.posts().stream().map(Receiver.Post::body).toList());
+            assertTrue(
+                    git.atRemote("log", "--format=%B", "refs/fencepost/article").contains("Token: 2"));
+            assertEquals(
+                    List.of("by 2"),
+                    receiver.posts().stream().map(Receiver.Post::body).toList());
             assertEquals(
                     Set.of("article@" + slot + "/git", "article@" + slot + "/http"),
                     Set.copyOf(rows.texts("select effect from write_event where not accepted and effect is not null")));
@@ -105,8 +111,10 @@ class EffectsIT {
                         publish: [ { git: { repo: %s, paths: [content] } } ]
                     """.formatted(Scene.oneSlot().stripTrailing(), git.blog(), git.blog()));
             ServeProcess service = scene.serve("a").awaitReady();
-            Wait.until(SOON, () -> "read back; " + service.said(), () -> state(scene.rows(), "/git")
-                    .equals("CONFIRMED"));
+            Wait.until(
+                    SOON,
+                    () -> "read back; " + service.said(),
+                    () -> state(scene.rows(), "/git").equals("CONFIRMED"));
             assertTrue(Files.exists(git.remote().resolve("cut")), "the answer was cut");
             assertEquals(1, service.linesContaining("/git to ", " is UNKNOWN").size(), service::said);
             assertEquals(2, git.log("main").size());
@@ -136,8 +144,10 @@ class EffectsIT {
                     receiver,
                     ", read-back: { url: \"" + receiver.url() + "seen/{key}\", matches: arrived, absent-after: 1m }"));
             ServeProcess service = scene.serve("a").awaitReady();
-            Wait.until(SOON, () -> "read back; " + service.said(), () -> state(scene.rows(), "/hello")
-                    .equals("CONFIRMED"));
+            Wait.until(
+                    SOON,
+                    () -> "read back; " + service.said(),
+                    () -> state(scene.rows(), "/hello").equals("CONFIRMED"));
             assertEquals(1, receiver.posts().size());
         }
     }
@@ -149,12 +159,16 @@ class EffectsIT {
             receiver.then(Receiver.Then.CUT);
             scene.jobs(callingJob(receiver, ""));
             ServeProcess service = scene.serve("a").awaitReady();
-            Wait.until(SOON, () -> "unknown; " + service.said(), () -> state(scene.rows(), "/hello")
-                    .equals("UNKNOWN"));
+            Wait.until(
+                    SOON,
+                    () -> "unknown; " + service.said(),
+                    () -> state(scene.rows(), "/hello").equals("UNKNOWN"));
             String key = scene.rows().value("select key from effect");
             Wait.until(SOON, () -> "fresh names it: " + service.get("/q/health/group/fresh"), () -> {
                 ServeProcess.Answer fresh = service.get("/q/health/group/fresh");
-                return fresh.isDown() && fresh.body().contains(key) && fresh.body().contains("UNKNOWN");
+                return fresh.isDown()
+                        && fresh.body().contains(key)
+                        && fresh.body().contains("UNKNOWN");
             });
             receiver.then(Receiver.Then.ANSWER);
             String store = "sqlite:" + folder.resolve("a/fencepost.db");
@@ -164,8 +178,10 @@ class EffectsIT {
                     "effects", "resolve", key, "--as", "confirmed", "--reason", "I saw it", "--store", store);
             assertEquals(0, resolved.awaitExit(SOON), resolved::said);
             assertEquals("CONFIRMED", state(scene.rows(), "/hello"));
-            Wait.until(SOON, "fresh again", () -> service.get("/q/health/group/fresh")
-                    .isUp());
+            Wait.until(
+                    SOON,
+                    "fresh again",
+                    () -> service.get("/q/health/group/fresh").isUp());
             assertEquals(1, receiver.posts().size());
         }
     }
@@ -178,16 +194,23 @@ class EffectsIT {
             receiver.then(Receiver.Then.HANG);
             scene.jobs(callingJob(receiver, ", idempotent: true"));
             ServeProcess service = scene.serve("a").awaitReady();
-            Wait.until(Duration.ofSeconds(30), () -> "three tries; " + service.said(), () -> receiver.posts()
-                            .size()
-                    >= 3);
+            Wait.until(
+                    Duration.ofSeconds(30),
+                    () -> "three tries; " + service.said(),
+                    () -> receiver.posts().size() >= 3);
             receiver.then(Receiver.Then.ANSWER);
-            Wait.until(Duration.ofSeconds(30), () -> "confirmed; " + service.said(), () -> state(
-                            scene.rows(), "/hello")
-                    .equals("CONFIRMED"));
+            Wait.until(
+                    Duration.ofSeconds(30),
+                    () -> "confirmed; " + service.said(),
+                    () -> state(scene.rows(), "/hello").equals("CONFIRMED"));
             assertEquals(1, receiver.accepted().size());
             assertEquals(Set.of(), receiver.doubled());
-            assertEquals(1, new HashSet<>(receiver.posts().stream().map(Receiver.Post::key).toList()).size());
+            assertEquals(
+                    1,
+                    new HashSet<>(receiver.posts().stream()
+                                    .map(Receiver.Post::key)
+                                    .toList())
+                            .size());
         }
     }
 
@@ -227,12 +250,17 @@ class EffectsIT {
                 }
                 if (receiver.accepted().size() == 200
                         && service.get().isAlive()
-                        && rows.texts("select key from effect where state <> 'CONFIRMED'").isEmpty()) {
+                        && rows.texts("select key from effect where state <> 'CONFIRMED'")
+                                .isEmpty()) {
                     break;
                 }
                 Wait.sleep(Duration.ofMillis(50));
             }
-            assertEquals(200, rows.texts("select key from effect where state = 'CONFIRMED'").size(), service.get()::said);
+            assertEquals(
+                    200,
+                    rows.texts("select key from effect where state = 'CONFIRMED'")
+                            .size(),
+                    service.get()::said);
             assertEquals(200, receiver.accepted().size());
             assertEquals(Set.of(), receiver.doubled());
             assertTrue(kills.get() >= 7, () -> "killed " + kills + " times");
@@ -279,11 +307,15 @@ class EffectsIT {
             ServeProcess service = scene.serve("a").awaitReady();
             Wait.until(SOON, () -> "sent; " + service.said(), () -> {
                 commandLines.addAll(commandLines());
-                return rows(scene, "select key from effect where state = 'CONFIRMED'").size() == 3;
+                return rows(scene, "select key from effect where state = 'CONFIRMED'")
+                                .size()
+                        == 3;
             });
             String post = receiver.posts().getFirst().body();
             assertEquals("https://x.example/?t=***", post);
-            assertEquals("Bearer HEADER-" + canary, receiver.posts().getFirst().headers().get("Authorization"));
+            assertEquals(
+                    "Bearer HEADER-" + canary,
+                    receiver.posts().getFirst().headers().get("Authorization"));
             assertEquals("***", Files.readString(folder.resolve("site/b.txt")));
             assertEquals("token ***\n", git.file("main", "content/article.md"));
             String store = "sqlite:" + folder.resolve("a/fencepost.db");
@@ -295,7 +327,9 @@ class EffectsIT {
             assertFalse(service.said().contains(canary), service::said);
             assertFalse(list.said().contains(canary), list::said);
             assertFalse(git.atRemote("log", "-p", "--all").contains(canary));
-            assertEquals(List.of(), commandLines.stream().filter(line -> line.contains(canary)).toList());
+            assertEquals(
+                    List.of(),
+                    commandLines.stream().filter(line -> line.contains(canary)).toList());
             service.signal("TERM");
             service.awaitExit(SOON);
         }
@@ -348,9 +382,10 @@ class EffectsIT {
                     """.formatted(Scene.oneSlot().stripTrailing()));
             ServeProcess service = scene.serve("a").awaitReady();
             Rows rows = scene.rows();
-            Wait.until(Duration.ofSeconds(40), () -> "failed; " + service.said(), () -> rows.attempts("article", "FAILED")
-                            .size()
-                    == 1);
+            Wait.until(
+                    Duration.ofSeconds(40),
+                    () -> "failed; " + service.said(),
+                    () -> rows.attempts("article", "FAILED").size() == 1);
             assertEquals(Map.of(), Map.copyOf(Processes.ofRuns(rows.allRunIds())));
             assertEquals(1, git.log("main").size());
         }

@@ -3,7 +3,9 @@ package dev.fencepost.edge.cli;
 import dev.fencepost.run.History.WriteEvent;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -13,7 +15,7 @@ import picocli.CommandLine.Spec;
 @Command(
         description = {
             "Shows the writes under leases, newest first.",
-            "Which token was accepted, which was refused, and why. What was written is not kept here."
+            "Which token was accepted, which was refused for which newer one, and why. What was written is not kept here."
         },
         footer = {"", "Examples:", "  fencepost events", "  fencepost events --limit 200 --json"})
 final class EventsCommand implements Callable<Integer> {
@@ -43,15 +45,7 @@ final class EventsCommand implements Callable<Integer> {
                         shared.surroundings().out(),
                         Json.object(
                                 "events",
-                                events.stream()
-                                        .map(event -> Json.object(
-                                                "at", event.at(),
-                                                "resource", event.resource(),
-                                                "owner", event.owner(),
-                                                "fence", event.fence(),
-                                                "accepted", event.accepted(),
-                                                "reason", event.reason()))
-                                        .toList()));
+                                events.stream().map(EventsCommand::json).toList()));
             } else {
                 print(events);
             }
@@ -64,16 +58,34 @@ final class EventsCommand implements Callable<Integer> {
             shared.surroundings().out().println("no write yet");
             return;
         }
-        TextTable table = new TextTable("AT", "RESOURCE", ">TOKEN", "ANSWER", "REASON", "OWNER");
+        table(events).print(shared.surroundings().out());
+    }
+
+    static TextTable table(List<WriteEvent> events) {
+        TextTable table = new TextTable("AT", "RESOURCE", ">TOKEN", ">NEWEST", "ANSWER", "REASON", "EFFECT", "OWNER");
         for (WriteEvent event : events) {
             table.row(
                     event.at().truncatedTo(ChronoUnit.MILLIS).toString(),
                     event.resource(),
                     String.valueOf(event.fence()),
+                    LeaseForms.dash(event.newestFence()),
                     event.accepted() ? "accepted" : "refused",
                     LeaseForms.dash(event.reason()),
+                    LeaseForms.dash(event.effect()),
                     LeaseForms.shortOwner(event.owner()));
         }
-        table.print(shared.surroundings().out());
+        return table;
+    }
+
+    static Map<String, @Nullable Object> json(WriteEvent event) {
+        return Json.object(
+                "at", event.at(),
+                "resource", event.resource(),
+                "owner", event.owner(),
+                "fence", event.fence(),
+                "accepted", event.accepted(),
+                "reason", event.reason(),
+                "effect", event.effect(),
+                "newest_fence", event.newestFence());
     }
 }

@@ -357,6 +357,10 @@ final class LeaseCommand implements Runnable {
             case NOT_OWNER -> "the lease is another owner's or another run's, or it is released";
             case ALREADY_DONE -> "it is done already";
             case UNKNOWN -> "it was never claimed";
+            case EXISTS -> "it is there already";
+            case DEAD -> "its tries are used up, or it was given up";
+            case NOT_YET -> "its time has not come";
+            case AT_CAPACITY -> "as many are claimed as may be";
         };
     }
 

@@ -82,6 +82,7 @@ public class Main {
         line.addSubcommand("history", new HistoryCommand(shared));
         line.addSubcommand("events", new EventsCommand(shared));
         LeaseCommand.addTo(line, shared);
+        EffectsCommand.addTo(line, shared);
         DemoCommand.addTo(line, shared);
         Ansi ansi = surroundings.terminal() ? Ansi.ON : Ansi.OFF;
         return line.setOut(surroundings.out())

@@ -253,9 +253,10 @@ final class RunCommand implements Callable<Integer> {
             effects.forEach(this::tell);
         }
         return switch (ended.outcome()) {
-            case SUCCEEDED -> effects.stream().allMatch(each -> each.state() == EffectState.CONFIRMED)
-                    ? ExitCode.FINE
-                    : ExitCode.FAILED;
+            case SUCCEEDED ->
+                effects.stream().allMatch(each -> each.state() == EffectState.CONFIRMED)
+                        ? ExitCode.FINE
+                        : ExitCode.FAILED;
             case LEASE_LOST -> ExitCode.LEASE_LOST;
             default -> ExitCode.FAILED;
         };

@@ -81,9 +81,10 @@ final class JdbcOutbox implements Outbox {
                 union all
                 select (select min(n.pair) from effect n where n.settled_at is null and n.pair > pairs.pair)
                 from pairs where pairs.pair is not null)
-            select effect.sink, effect.resource as of_resource,\s""" + JdbcLeases.VIEW_COLUMNS + """
-             from pairs join effect on effect.id =\s""" + turn("pairs.pair") + """
-             left join lease l on l.resource = effect.pair and l.owner is not null and {live l}
+            select effect.sink, effect.resource as of_resource,\s""" + JdbcLeases.VIEW_COLUMNS
+            + " from pairs join effect on effect.id = " + turn("pairs.pair") + """
+
+            left join lease l on l.resource = effect.pair and l.owner is not null and {live l}
             where replace(:sinks, ',' || effect.sink || ',', '') <> :sinks and (effect.state = 'SENDING' or\s"""
             + DUE
             + ") order by case when l.owner is null then 0 else 1 end, coalesce(next_at, last_sent_at) limit :limit");
@@ -99,7 +100,8 @@ final class JdbcOutbox implements Outbox {
                 next_at = null, reason = 'older than its max-age'
             where state = 'PENDING' and id in (
                 select id from effect where state = 'PENDING' and\s""" + TOO_OLD + """
-             order by expires_at limit :limit {skip_locked})
+
+                order by expires_at limit :limit {skip_locked})
             returning\s""" + VIEW_COLUMNS);
 
     private static final Sql ADOPT = Sql.of(JdbcLeases.LOCK, """
@@ -181,7 +183,8 @@ final class JdbcOutbox implements Outbox {
     static final Sql TALLIES = Sql.of("""
             select sink, state, count(*) as effects, min(announced_at) as oldest,
                 sum(case when waits or\s""" + LEFT_TO_PEOPLE + """
-             then 1 else 0 end) as waiting
+
+                then 1 else 0 end) as waiting
             from effect where settled_at is null or waits
             group by sink, state order by sink, state""");
 

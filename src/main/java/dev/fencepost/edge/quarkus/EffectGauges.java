@@ -48,7 +48,9 @@ final class EffectGauges {
         waiting.register(tallies.stream().map(t -> Row.of(tags(t), t.waiting())).toList(), true);
         oldest.register(
                 tallies.stream()
-                        .map(t -> Row.of(tags(t), Math.max(0, Duration.between(t.oldest(), now).toSeconds())))
+                        .map(t -> Row.of(
+                                tags(t),
+                                Math.max(0, Duration.between(t.oldest(), now).toSeconds())))
                         .toList(),
                 true);
     }

@@ -50,7 +50,8 @@ public class Main {
                         isTerminal(System.console(), environment),
                         isTerminal(1),
                         isTerminal(2),
-                        isTerminal(0) && isTerminal(2) ? answers() : null),
+                        isTerminal(0) && isTerminal(2) ? answers() : null,
+                        new FileInputStream(FileDescriptor.in)),
                 arguments);
         System.exit(exitCode);
     }
@@ -89,6 +90,7 @@ public class Main {
                 .setErr(surroundings.err())
                 .setColorScheme(CommandLine.Help.defaultColorScheme(ansi))
                 .setUsageHelpWidth(100)
+                .setExpandAtFiles(false) // @FILE is a value of ours, not a file of arguments
                 .setCaseInsensitiveEnumValuesAllowed(true)
                 .setParameterExceptionHandler(Main::wrongUsage)
                 .setExecutionExceptionHandler((failure, at, result) -> failed(surroundings, failure));

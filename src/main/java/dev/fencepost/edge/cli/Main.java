@@ -84,6 +84,7 @@ public class Main {
         line.addSubcommand("events", new EventsCommand(shared));
         LeaseCommand.addTo(line, shared);
         EffectsCommand.addTo(line, shared);
+        WorkCommand.addTo(line, shared);
         DemoCommand.addTo(line, shared);
         Ansi ansi = surroundings.terminal() ? Ansi.ON : Ansi.OFF;
         return line.setOut(surroundings.out())

@@ -4,9 +4,10 @@ import dev.fencepost.effect.Outbox;
 import dev.fencepost.lease.Leases;
 import dev.fencepost.run.History;
 import dev.fencepost.run.Ticks;
+import dev.fencepost.work.WorkQueue;
 
 /** The store's whole face. The package documentation is its protocol on one page. */
-public interface Store extends Leases, Ticks, Outbox, History, AutoCloseable {
+public interface Store extends Leases, Ticks, Outbox, WorkQueue, History, AutoCloseable {
 
     /** Brings the schema up to date; must have succeeded once before anything else is called. May be repeated. */
     void prepare();

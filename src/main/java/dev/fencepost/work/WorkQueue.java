@@ -26,7 +26,7 @@ public interface WorkQueue {
     @Nullable
     WorkItem item(String id);
 
-    /** Newest first. @param queue null for all; {@code state} null for all */
+    /** Newest first, without payloads and results. @param queue null for all; {@code state} null for all */
     List<WorkItem> items(@Nullable String queue, @Nullable WorkState state, int limit);
 
     /**
@@ -36,7 +36,7 @@ public interface WorkQueue {
      *
      * @throws IllegalArgumentException unless {@code 0 < ttl <= 30 days}
      */
-    WorkAnswer claim(String id, Owner owner, RunId runId, Duration ttl);
+    WorkAnswer claimItem(String id, Owner owner, RunId runId, Duration ttl);
 
     /**
      * Claims up to as many items of a queue as there are run ids, in one statement (one transaction in SQLite): the highest priority

@@ -16,6 +16,9 @@ import org.jspecify.annotations.Nullable;
  * <p>PostgreSQL's clock is {@code clock_timestamp()}, never {@code now()}, which stands still in a transaction. SQLite's is this
  * host's boot clock, bound after the write lock was taken ({@code :boot_now}, {@code :boot_id}), with the wall clock beside it for
  * people ({@code :wall_now}). See semantics 2.7 to 2.9.
+ *
+ * <p>{@code {given}} is a table: the parts of the text {@code :given}, which have neither commas nor quotes and stand with commas between
+ * them, as {@code given.value}, numbered from 1 by {@code given.place}. {@code id {among t}} asks whether the id is in table {@code t}.
  */
 sealed interface Dialect permits Dialect.Postgres, Dialect.Sqlite {
 
@@ -30,6 +33,10 @@ sealed interface Dialect permits Dialect.Postgres, Dialect.Sqlite {
     /** Whether several statements may be sent at once, separated by semicolons. */
     boolean sendsManyAtOnce();
 
+    private static String table(String alias) {
+        return alias.substring(0, alias.length() - 1);
+    }
+
     private static IllegalArgumentException unknown(String name) {
         return new IllegalArgumentException("no SQL fragment {" + name + "}");
     }
@@ -41,6 +48,9 @@ sealed interface Dialect permits Dialect.Postgres, Dialect.Sqlite {
         private static final String FENCE_BY_TIMELINE = """
                 greatest(fence + 1, \
                 ((('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint - 1) << 32) + 1)""";
+
+        private static final String GIVEN = """
+                (select u.value, u.place from unnest(string_to_array(:given, ',')) with ordinality as u (value, place)) given""";
 
         private volatile boolean timelineKnown = true;
 
@@ -59,6 +69,9 @@ sealed interface Dialect permits Dialect.Postgres, Dialect.Sqlite {
                 case "now" -> "clock_timestamp()";
                 case "live" -> "clock_timestamp() < " + alias + "expires_at";
                 case "dead" -> alias + "expires_at <= clock_timestamp()";
+                // One instant for the whole statement, by which an index can be searched. What was over at it is over.
+                case "over" -> alias + "expires_at <= (select clock_timestamp())";
+                case "set_over" -> "expires_at = '-infinity'";
                 case "set_grant" -> "granted_at = clock_timestamp()";
                 case "set_expiry" -> "expires_at = clock_timestamp() + :ttl * interval '1 millisecond'";
                 case "set_released" -> "owner = null, run_id = null, slot_key = null, expires_at = '-infinity'";
@@ -68,6 +81,9 @@ sealed interface Dialect permits Dialect.Postgres, Dialect.Sqlite {
                 case "for_update" -> "for update";
                 case "skip_locked" -> "for update skip locked";
                 case "ms" -> "* interval '1 millisecond'";
+                case "given" -> GIVEN;
+                // An array, since a planner that expects a thousand ids would rather read the whole table.
+                case "among" -> "= any (array(select " + alias + "id from " + table(alias) + "))";
                 default -> throw unknown(name);
             };
         }
@@ -95,12 +111,16 @@ sealed interface Dialect permits Dialect.Postgres, Dialect.Sqlite {
     /** SQLite on one host. */
     record Sqlite(Time time) implements Dialect {
 
+        private static final String GIVEN = """
+                (select value, key + 1 as place from json_each('["' || replace(:given, ',', '","') || '"]')) given""";
+
         @Override
         public String fragment(String name, String alias) {
             return switch (name) {
                 case "now" -> ":wall_now";
                 case "live" -> "(:boot_now < " + alias + "expires_at and " + alias + "boot_id = :boot_id)";
-                case "dead" -> "(" + alias + "expires_at <= :boot_now or " + alias + "boot_id <> :boot_id)";
+                case "dead", "over" -> "(" + alias + "expires_at <= :boot_now or " + alias + "boot_id <> :boot_id)";
+                case "set_over" -> "expires_at = 0, expires_wall = 0";
                 case "set_grant" -> "granted_at = :wall_now, granted_boot = :boot_now";
                 case "set_expiry" ->
                     "expires_at = :boot_now + :ttl, expires_wall = :wall_now + :ttl, boot_id = :boot_id";
@@ -116,6 +136,8 @@ sealed interface Dialect permits Dialect.Postgres, Dialect.Sqlite {
                             + "expires_wall end";
                 case "next_fence" -> "fence + 1";
                 case "for_update", "skip_locked", "ms" -> "";
+                case "given" -> GIVEN;
+                case "among" -> "in (select " + alias + "id from " + table(alias) + ")";
                 default -> throw unknown(name);
             };
         }

@@ -25,6 +25,13 @@ import dev.fencepost.run.Start;
 import dev.fencepost.schedule.Backlog;
 import dev.fencepost.schedule.Plan;
 import dev.fencepost.schedule.Slot;
+import dev.fencepost.work.Artifact;
+import dev.fencepost.work.Body;
+import dev.fencepost.work.Grant;
+import dev.fencepost.work.NewItem;
+import dev.fencepost.work.WorkAnswer;
+import dev.fencepost.work.WorkItem;
+import dev.fencepost.work.WorkState;
 import java.nio.file.Path;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -49,6 +56,7 @@ public final class JdbcStore implements Store {
     private final JdbcLeases leases;
     private final JdbcTicks ticks;
     private final JdbcOutbox outbox;
+    private final JdbcWork work;
     private final JdbcHistory history;
 
     private JdbcStore(Database database) {
@@ -56,6 +64,7 @@ public final class JdbcStore implements Store {
         this.leases = new JdbcLeases(database);
         this.ticks = new JdbcTicks(database);
         this.outbox = new JdbcOutbox(database);
+        this.work = new JdbcWork(database);
         this.history = new JdbcHistory(database);
     }
 
@@ -257,6 +266,81 @@ public final class JdbcStore implements Store {
     @Override
     public Optional<String> resolve(String key, Order order, String reason, boolean override) {
         return outbox.resolve(key, order, reason, override);
+    }
+
+    @Override
+    public Enqueued enqueue(NewItem item) {
+        return work.enqueue(item);
+    }
+
+    @Override
+    public @Nullable WorkItem item(String id) {
+        return work.item(id);
+    }
+
+    @Override
+    public List<WorkItem> items(@Nullable String queue, @Nullable WorkState state, int limit) {
+        return work.items(queue, state, limit);
+    }
+
+    @Override
+    public WorkAnswer claimItem(String id, Owner owner, RunId runId, Duration ttl) {
+        return work.claimItem(id, owner, runId, ttl);
+    }
+
+    @Override
+    public List<WorkItem> claimAny(String queue, Owner owner, List<RunId> runIds, Duration ttl) {
+        return work.claimAny(queue, owner, runIds, ttl);
+    }
+
+    @Override
+    public WorkAnswer renew(Grant grant, Duration ttl) {
+        return work.renew(grant, ttl);
+    }
+
+    @Override
+    public WorkAnswer complete(Grant grant, @Nullable Body result) {
+        return work.complete(grant, result);
+    }
+
+    @Override
+    public WorkAnswer fail(Grant grant, String reason, @Nullable Duration again) {
+        return work.fail(grant, reason, again);
+    }
+
+    @Override
+    public WorkAnswer release(Grant grant) {
+        return work.release(grant);
+    }
+
+    @Override
+    public Optional<WorkAnswer.Refused> check(Grant grant) {
+        return work.check(grant);
+    }
+
+    @Override
+    public WorkAnswer addArtifact(Grant grant, Artifact artifact) {
+        return work.addArtifact(grant, artifact);
+    }
+
+    @Override
+    public List<Artifact> artifacts(String id) {
+        return work.artifacts(id);
+    }
+
+    @Override
+    public void setCapacity(String queue, @Nullable Integer capacity) {
+        work.setCapacity(queue, capacity);
+    }
+
+    @Override
+    public List<QueueView> queues() {
+        return work.queues();
+    }
+
+    @Override
+    public Pruned prune(Instant endedBefore, int limit) {
+        return work.prune(endedBefore, limit);
     }
 
     @Override

@@ -29,6 +29,10 @@ record Row(Map<String, @Nullable Object> columns) {
         return rows;
     }
 
+    boolean has(String column) {
+        return columns.containsKey(column);
+    }
+
     private @Nullable Object value(String column) {
         if (!columns.containsKey(column)) {
             throw new IllegalArgumentException("no column " + column + " among " + columns.keySet());
@@ -79,6 +83,10 @@ record Row(Map<String, @Nullable Object> columns) {
             case Number millis -> Instant.ofEpochMilli(millis.longValue());
             default -> throw new IllegalArgumentException("column " + column + " is no instant");
         };
+    }
+
+    byte @Nullable [] optionalBytes(String column) {
+        return (byte[]) value(column);
     }
 
     byte[] bytes(String column) {

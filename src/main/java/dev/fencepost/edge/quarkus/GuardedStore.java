@@ -22,6 +22,13 @@ import dev.fencepost.run.Start;
 import dev.fencepost.schedule.Backlog;
 import dev.fencepost.schedule.Plan;
 import dev.fencepost.schedule.Slot;
+import dev.fencepost.work.Artifact;
+import dev.fencepost.work.Body;
+import dev.fencepost.work.Grant;
+import dev.fencepost.work.NewItem;
+import dev.fencepost.work.WorkAnswer;
+import dev.fencepost.work.WorkItem;
+import dev.fencepost.work.WorkState;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.smallrye.faulttolerance.api.CircuitBreakerState;
 import io.smallrye.faulttolerance.api.Guard;
@@ -264,6 +271,84 @@ final class GuardedStore implements Store {
     @Override
     public Optional<String> resolve(String key, Order order, String reason, boolean override) {
         return timed("resolve", () -> store.resolve(key, order, reason, override));
+    }
+
+    @Override
+    public Enqueued enqueue(NewItem item) {
+        return timed("enqueue", () -> store.enqueue(item));
+    }
+
+    @Override
+    public @Nullable WorkItem item(String id) {
+        return this.<@Nullable WorkItem>guarded("item", () -> store.item(id));
+    }
+
+    @Override
+    public List<WorkItem> items(@Nullable String queue, @Nullable WorkState state, int limit) {
+        return guarded("items", () -> store.items(queue, state, limit));
+    }
+
+    @Override
+    public WorkAnswer claimItem(String id, Owner owner, RunId runId, Duration ttl) {
+        return timed("claim-item", () -> store.claimItem(id, owner, runId, ttl));
+    }
+
+    @Override
+    public List<WorkItem> claimAny(String queue, Owner owner, List<RunId> runIds, Duration ttl) {
+        return timed("claim-any", () -> store.claimAny(queue, owner, runIds, ttl));
+    }
+
+    @Override
+    public WorkAnswer renew(Grant grant, Duration ttl) {
+        return timed("renew-item", () -> store.renew(grant, ttl));
+    }
+
+    @Override
+    public WorkAnswer complete(Grant grant, @Nullable Body result) {
+        return timed("complete-item", () -> store.complete(grant, result));
+    }
+
+    @Override
+    public WorkAnswer fail(Grant grant, String reason, @Nullable Duration again) {
+        return timed("fail-item", () -> store.fail(grant, reason, again));
+    }
+
+    @Override
+    public WorkAnswer release(Grant grant) {
+        return timed("release-item", () -> store.release(grant));
+    }
+
+    @Override
+    public Optional<WorkAnswer.Refused> check(Grant grant) {
+        return guarded("check-item", () -> store.check(grant));
+    }
+
+    @Override
+    public WorkAnswer addArtifact(Grant grant, Artifact artifact) {
+        return timed("add-artifact", () -> store.addArtifact(grant, artifact));
+    }
+
+    @Override
+    public List<Artifact> artifacts(String id) {
+        return guarded("artifacts", () -> store.artifacts(id));
+    }
+
+    @Override
+    public void setCapacity(String queue, @Nullable Integer capacity) {
+        timed("set-capacity", () -> {
+            store.setCapacity(queue, capacity);
+            return true;
+        });
+    }
+
+    @Override
+    public List<QueueView> queues() {
+        return guarded("queues", store::queues);
+    }
+
+    @Override
+    public Pruned prune(Instant endedBefore, int limit) {
+        return timed("prune", () -> store.prune(endedBefore, limit));
     }
 
     @Override

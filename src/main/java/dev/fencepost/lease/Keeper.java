@@ -24,7 +24,7 @@ public final class Keeper implements Runnable {
         void lost(Lease lease, Term term, Refusal reason);
     }
 
-    private final Leases leases;
+    private final Renewals renewals;
     private final Time time;
     private final Listener listener;
     private final Lease lease;
@@ -32,8 +32,9 @@ public final class Keeper implements Runnable {
     private volatile Term term;
     private volatile boolean closed;
 
-    public Keeper(Leases leases, Time time, Lease lease, Duration ttl, long claimSentBootMillis, Listener listener) {
-        this.leases = leases;
+    public Keeper(
+            Renewals renewals, Time time, Lease lease, Duration ttl, long claimSentBootMillis, Listener listener) {
+        this.renewals = renewals;
         this.time = time;
         this.lease = lease;
         this.ttl = ttl;
@@ -63,7 +64,7 @@ public final class Keeper implements Runnable {
                 }
                 long sent = time.bootMillis();
                 try {
-                    switch (leases.renew(lease, ttl)) {
+                    switch (renewals.renew(lease, ttl)) {
                         case Renewal.Renewed renewed -> {
                             term = Term.of(sent, ttl);
                             backoff = FIRST_BACKOFF_MILLIS;

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Every method may throw {@link StoreException}; only its kind {@code AMBIGUOUS} means that the write may have happened. Expiry is
  * judged by the store's clock alone, at a moment when the row is locked. Safe for use by many threads.
  */
-public interface Leases {
+public interface Leases extends Renewals {
 
     Duration MAX_TTL = Duration.ofDays(30);
 
@@ -28,7 +28,7 @@ public interface Leases {
      */
     Claim claim(String resource, Owner owner, RunId runId, Duration ttl);
 
-    /** Moves the end of a live lease of this owner, token and run to {@code now + ttl}, and changes nothing else. */
+    @Override
     Renewal renew(Lease lease, Duration ttl);
 
     /** Gives the lease back, keeping the token. Empty when released, else why nothing changed. */

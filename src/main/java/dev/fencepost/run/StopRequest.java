@@ -57,7 +57,7 @@ public final class StopRequest {
     }
 
     /** The child is there; if a stop was asked for before, it is stopped at once. */
-    synchronized void attach(ChildProcess started) {
+    public synchronized void attach(ChildProcess started) {
         child = started;
         if (reason != null) {
             started.stop(grace);
@@ -65,7 +65,7 @@ public final class StopRequest {
     }
 
     /** The child has ended; later requests come too late. */
-    synchronized void ended() {
+    public synchronized void ended() {
         ended = true;
     }
 
@@ -73,7 +73,8 @@ public final class StopRequest {
         return reason;
     }
 
-    synchronized String text() {
+    /** The words of the reason; empty without one. */
+    public synchronized String text() {
         return text;
     }
 }

@@ -20,6 +20,9 @@ public final class ExitCode {
     /** The jobs file, or an expression, is refused. */
     public static final int BAD_CONFIGURATION = 78;
 
+    /** A service or a worker had to be stopped, instead of ending by itself; as a process that SIGTERM ends. */
+    public static final int FORCED = 143;
+
     /** For the help of the program: code and meaning in pairs. */
     static final String[][] HELP = {
         {"0", "fine, a skipped slot too"},

@@ -50,7 +50,8 @@ public class Main {
                         isTerminal(System.console(), environment),
                         isTerminal(1),
                         isTerminal(2),
-                        isTerminal(0) && isTerminal(2) ? answers() : null),
+                        isTerminal(0) && isTerminal(2) ? answers() : null,
+                        new FileInputStream(FileDescriptor.in)),
                 arguments);
         System.exit(exitCode);
     }
@@ -83,12 +84,14 @@ public class Main {
         line.addSubcommand("events", new EventsCommand(shared));
         LeaseCommand.addTo(line, shared);
         EffectsCommand.addTo(line, shared);
+        WorkCommand.addTo(line, shared);
         DemoCommand.addTo(line, shared);
         Ansi ansi = surroundings.terminal() ? Ansi.ON : Ansi.OFF;
         return line.setOut(surroundings.out())
                 .setErr(surroundings.err())
                 .setColorScheme(CommandLine.Help.defaultColorScheme(ansi))
                 .setUsageHelpWidth(100)
+                .setExpandAtFiles(false) // @FILE is a value of ours, not a file of arguments
                 .setCaseInsensitiveEnumValuesAllowed(true)
                 .setParameterExceptionHandler(Main::wrongUsage)
                 .setExecutionExceptionHandler((failure, at, result) -> failed(surroundings, failure));

@@ -1,6 +1,7 @@
 package dev.fencepost.edge.cli;
 
 import java.io.BufferedReader;
+import java.io.InputStream;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.InstantSource;
@@ -20,6 +21,7 @@ import org.jspecify.annotations.Nullable;
  *     control characters
  * @param errIsScreen the same of {@code err}
  * @param answers where a person can be asked, or null when nobody sits there
+ * @param in what is piped to the command, for an option that says {@code -}
  */
 public record Surroundings(
         PrintWriter out,
@@ -30,7 +32,32 @@ public record Surroundings(
         boolean terminal,
         boolean outIsScreen,
         boolean errIsScreen,
-        @Nullable BufferedReader answers) {
+        @Nullable BufferedReader answers,
+        InputStream in) {
+
+    /** With nothing piped to the command. */
+    public Surroundings(
+            PrintWriter out,
+            PrintWriter err,
+            Map<String, String> environment,
+            Path workingDir,
+            InstantSource wallClock,
+            boolean terminal,
+            boolean outIsScreen,
+            boolean errIsScreen,
+            @Nullable BufferedReader answers) {
+        this(
+                out,
+                err,
+                environment,
+                workingDir,
+                wallClock,
+                terminal,
+                outIsScreen,
+                errIsScreen,
+                answers,
+                InputStream.nullInputStream());
+    }
 
     /** Without anybody to ask. */
     public Surroundings(

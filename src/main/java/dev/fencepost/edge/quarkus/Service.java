@@ -14,7 +14,6 @@ import dev.fencepost.edge.web.Tokens;
 import dev.fencepost.host.Time;
 import dev.fencepost.run.Job;
 import dev.fencepost.run.JobLoop;
-import dev.fencepost.work.WorkQueue;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tag;
 import io.quarkus.scheduler.Scheduler;
@@ -121,13 +120,10 @@ public class Service {
             api.off();
             return;
         }
-        if (!(store instanceof WorkQueue work)) {
-            throw new IllegalStateException("this store has no work queue");
-        }
-        Artifacts artifacts = Artifacts.open(directory.path().resolve("artifacts"), work, assembly.entropy(), journal);
+        Artifacts artifacts = Artifacts.open(directory.path().resolve("artifacts"), store, assembly.entropy(), journal);
         Tokens tokens = Tokens.open(settings.tokenFile(), assembly.time(), journal);
         api.open(new Api.Parts(
-                work,
+                store,
                 node::isPrepared,
                 tokens,
                 artifacts,

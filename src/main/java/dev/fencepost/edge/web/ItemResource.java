@@ -145,7 +145,7 @@ public class ItemResource {
     /** A claim that may have been granted is looked for by its run id: nobody else could find it. */
     private static WorkAnswer claim(Call call, String id, Owner owner, RunId runId, Duration ttl) {
         try {
-            return call.work().claim(id, owner, runId, ttl);
+            return call.work().claimItem(id, owner, runId, ttl);
         } catch (StoreException e) {
             if (e.kind() != Kind.AMBIGUOUS) {
                 throw e;

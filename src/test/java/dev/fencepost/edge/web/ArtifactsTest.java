@@ -56,7 +56,7 @@ class ArtifactsTest {
     void open() throws IOException {
         artifacts = opened();
         queue.enqueue(new NewItem("a", "default", null, 0, null, 5));
-        queue.claim("a", new Owner("me"), RUN, Duration.ofMinutes(1));
+        queue.claimItem("a", new Owner("me"), RUN, Duration.ofMinutes(1));
         grant = new Grant("a", new Owner("me"), new FencingToken(1), RUN);
     }
 

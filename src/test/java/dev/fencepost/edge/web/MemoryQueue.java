@@ -152,7 +152,7 @@ final class MemoryQueue implements WorkQueue {
     }
 
     @Override
-    public synchronized WorkAnswer claim(String id, Owner owner, RunId runId, Duration ttl) {
+    public synchronized WorkAnswer claimItem(String id, Owner owner, RunId runId, Duration ttl) {
         Leases.checkTtl(ttl);
         return write(() -> {
             Row row = rows.get(id);

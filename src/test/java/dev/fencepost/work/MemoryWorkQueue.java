@@ -143,7 +143,7 @@ public final class MemoryWorkQueue implements WorkQueue {
     }
 
     @Override
-    public synchronized WorkAnswer claim(String id, Owner owner, RunId runId, Duration ttl) {
+    public synchronized WorkAnswer claimItem(String id, Owner owner, RunId runId, Duration ttl) {
         Leases.checkTtl(ttl);
         Instant now = clock.instant();
         Row row = rows.get(id);

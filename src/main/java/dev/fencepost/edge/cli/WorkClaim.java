@@ -85,7 +85,7 @@ final class WorkClaim extends WorkCall {
             return opened -> tell(
                     item,
                     opened.queue()
-                            .claim(
+                            .claimItem(
                                     item,
                                     claimant,
                                     new RunId(opened.assembly().entropy().uuid()),

@@ -72,7 +72,7 @@ final class WorkClaimMany extends WorkCall {
             tasks.add(opened.assembly().spawner().virtualThread("claim " + claimants.get(at), () -> {
                 try {
                     gate.await();
-                    answers.set(at, opened.queue().claim(id, claimants.get(at), runId, length));
+                    answers.set(at, opened.queue().claimItem(id, claimants.get(at), runId, length));
                 } catch (InterruptedException e) {
                     Thread.currentThread().interrupt();
                 } catch (RuntimeException e) {

@@ -74,7 +74,7 @@ final class WorkTarget {
         OpenedStore opened = makes
                 ? OpenedStore.prepared(shared, shared.jobsFileIfAny(), journal)
                 : OpenedStore.existing(shared, shared.jobsFileIfAny());
-        return new Opened((WorkQueue) (Object) opened.store(), null, opened.assembly(), opened);
+        return new Opened(opened.store(), null, opened.assembly(), opened);
     }
 
     /** The server alone; without one the command line is wrong. */

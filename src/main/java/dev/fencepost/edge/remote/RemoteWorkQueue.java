@@ -145,7 +145,7 @@ public final class RemoteWorkQueue implements WorkQueue, AutoCloseable {
     }
 
     @Override
-    public WorkAnswer claim(String id, Owner owner, RunId notSent, Duration ttl) {
+    public WorkAnswer claimItem(String id, Owner owner, RunId notSent, Duration ttl) {
         Leases.checkTtl(ttl);
         return answer(id, write("POST", path(id) + "/claim", LIMIT, ITEM_ANSWER, "owner", owner, "ttl", text(ttl)));
     }

@@ -319,7 +319,7 @@ public final class ApiServer implements AutoCloseable {
     private Reply claim(HttpExchange exchange, String id) throws IOException {
         Map<String, JsonNode> body = body(exchange, "owner", "ttl");
         return answer(
-                queue.claim(id, new Owner(text(body, "owner")), newRunId(), DurationText.parse(text(body, "ttl"))));
+                queue.claimItem(id, new Owner(text(body, "owner")), newRunId(), DurationText.parse(text(body, "ttl"))));
     }
 
     private static RunId newRunId() {

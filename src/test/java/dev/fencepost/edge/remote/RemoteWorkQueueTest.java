@@ -85,7 +85,7 @@ class RemoteWorkQueueTest {
 
     private Grant claimed(String id) {
         stored.enqueue(item(id));
-        WorkItem item = done(queue.claim(id, OWNER, new RunId(UUID.randomUUID()), TTL));
+        WorkItem item = done(queue.claimItem(id, OWNER, new RunId(UUID.randomUUID()), TTL));
         return new Grant(id, OWNER, new FencingToken(item.fence()), item.runId());
     }
 
@@ -148,14 +148,14 @@ class RemoteWorkQueueTest {
     @Test
     void aRefusalBringsItsReasonAndTheItem() {
         Grant grant = claimed("a");
-        refused(Refusal.UNKNOWN, queue.claim("nobody", OWNER, Objects.requireNonNull(grant.runId()), TTL));
-        WorkAnswer.Refused held = refused(Refusal.HELD, queue.claim("a", OWNER, grant.runId(), TTL));
+        refused(Refusal.UNKNOWN, queue.claimItem("nobody", OWNER, Objects.requireNonNull(grant.runId()), TTL));
+        WorkAnswer.Refused held = refused(Refusal.HELD, queue.claimItem("a", OWNER, grant.runId(), TTL));
         assertEquals(OWNER, Objects.requireNonNull(held.item()).owner());
         Grant other = new Grant("a", new Owner("worker-b"), grant.fence(), grant.runId());
         refused(Refusal.NOT_OWNER, queue.renew(other, TTL));
         now.set(START.plusSeconds(60));
         refused(Refusal.EXPIRED, queue.renew(grant, TTL));
-        queue.claim("a", new Owner("worker-b"), grant.runId(), TTL);
+        queue.claimItem("a", new Owner("worker-b"), grant.runId(), TTL);
         refused(Refusal.STALE_TOKEN, queue.complete(grant, null));
         refused(Refusal.STALE_TOKEN, queue.fail(grant, "late", null));
         refused(Refusal.STALE_TOKEN, queue.release(grant));
@@ -169,7 +169,7 @@ class RemoteWorkQueueTest {
         WorkItem failed = done(queue.fail(grant, "exit code 3", Duration.ofMillis(1500)));
         assertEquals("exit code 3", failed.reason());
         assertEquals(START.plusMillis(1500), failed.notBefore());
-        refused(Refusal.NOT_YET, queue.claim("a", OWNER, Objects.requireNonNull(grant.runId()), TTL));
+        refused(Refusal.NOT_YET, queue.claimItem("a", OWNER, Objects.requireNonNull(grant.runId()), TTL));
         Grant second = claimed("b");
         assertEquals(0, done(queue.release(second)).attempts());
         assertEquals(
@@ -222,9 +222,9 @@ class RemoteWorkQueueTest {
         stored.enqueue(item("b"));
         queue.setCapacity("pages", 1);
         assertEquals(List.of(new QueueView("pages", 1, 1, 0, 0, 1, START)), queue.queues());
-        refused(Refusal.AT_CAPACITY, queue.claim("b", OWNER, Objects.requireNonNull(grant.runId()), TTL));
+        refused(Refusal.AT_CAPACITY, queue.claimItem("b", OWNER, Objects.requireNonNull(grant.runId()), TTL));
         queue.setCapacity("pages", null);
-        done(queue.claim("b", OWNER, grant.runId(), TTL));
+        done(queue.claimItem("b", OWNER, grant.runId(), TTL));
     }
 
     private static StoreException thrown(StoreException.Kind kind, Runnable call) {
@@ -354,7 +354,7 @@ class RemoteWorkQueueTest {
         Path file = Files.writeString(dir.resolve("page"), "old");
         now.set(START.plusSeconds(60));
         assertEquals(new Upload.Refused(Refusal.EXPIRED), queue.upload(grant, "page", file));
-        queue.claim("a", new Owner("worker-b"), Objects.requireNonNull(grant.runId()), TTL);
+        queue.claimItem("a", new Owner("worker-b"), Objects.requireNonNull(grant.runId()), TTL);
         assertEquals(new Upload.Refused(Refusal.STALE_TOKEN), queue.upload(grant, "page", file));
         assertNull(server.file("a", 1, "page"));
     }

@@ -301,6 +301,23 @@ class WorkLoopTest {
     }
 
     @Test
+    void aTokenThatMayNotLookHasToBelieveTheTokenOfTheRefusal() {
+        enqueue("page-1", "x");
+        AtomicInteger completions = new AtomicInteger();
+        AtomicInteger claims = new AtomicInteger();
+        site.server.faults((method, path) -> {
+            boolean isFirst = (path.endsWith("/complete") && completions.incrementAndGet() == 1)
+                    || (path.startsWith("/claims") && claims.incrementAndGet() == 1);
+            return method.equals("GET") ? Fault.FORBIDDEN : isFirst ? Fault.CUT_AFTER : Fault.NONE;
+        });
+        CompletableFuture<CommandRun> running = inBackground("echo ok > \"$FENCEPOST_RESULT\"", "--ttl", "3s");
+        CommandRun run = running.join(); // the item of the lost claim is free again after its ttl
+        assertEquals(ExitCode.FINE, run.exitCode(), run.err());
+        assertEquals(2, completions.get());
+        assertEquals(2, item("page-1").attempts());
+    }
+
+    @Test
     void aResultOfSomebodyElseDoesNotCountAsOurs() {
         enqueue("page-1", "x");
         AtomicInteger completions = new AtomicInteger();
@@ -357,7 +374,9 @@ class WorkLoopTest {
     @Test
     void whatCannotBeHandedInFailsTheItem() {
         for (List<String> each : List.of(
-                List.of("ln -s \"$FENCEPOST_RESULT\" \"$FENCEPOST_OUTPUT_DIR/link\"", "holds link, which is no plain file"),
+                List.of(
+                        "ln -s \"$FENCEPOST_RESULT\" \"$FENCEPOST_OUTPUT_DIR/link\"",
+                        "holds link, which is no plain file"),
                 List.of("touch \"$FENCEPOST_OUTPUT_DIR/a b\"", "holds a b, which is no name to hand in"),
                 List.of(
                         "mkdir \"$FENCEPOST_OUTPUT_DIR/a\"; touch \"$FENCEPOST_OUTPUT_DIR/a/b\" \"$FENCEPOST_OUTPUT_DIR/a_b\"",

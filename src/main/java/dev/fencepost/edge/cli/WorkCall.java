@@ -10,6 +10,7 @@ import dev.fencepost.work.Body;
 import dev.fencepost.work.Grant;
 import dev.fencepost.work.WorkAnswer;
 import dev.fencepost.work.WorkItem;
+import dev.fencepost.work.WorkQueue;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.PrintWriter;
@@ -17,6 +18,8 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.time.Duration;
 import java.util.concurrent.Callable;
+import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -99,7 +102,7 @@ abstract class WorkCall implements Callable<Integer> {
         return argument(option, () -> new Owner(text));
     }
 
-    final <T> T argument(String option, java.util.function.Supplier<T> value) {
+    final <T> T argument(String option, Supplier<T> value) {
         try {
             return value.get();
         } catch (IllegalArgumentException e) {
@@ -134,7 +137,7 @@ abstract class WorkCall implements Callable<Integer> {
     }
 
     /** Prints the answer about one item: {@code {"ok","reason","item"}}, or what it means for a person. */
-    final int tell(String id, WorkAnswer answer, java.util.function.Function<WorkItem, String> words) {
+    final int tell(WorkTarget.Opened opened, String id, WorkAnswer answer, Function<WorkItem, String> words) {
         return switch (answer) {
             case WorkAnswer.Done done -> {
                 if (shared.json()) {
@@ -144,8 +147,23 @@ abstract class WorkCall implements Callable<Integer> {
                 }
                 yield ExitCode.FINE;
             }
-            case WorkAnswer.Refused refused -> refused(id, refused.reason(), refused.item());
+            case WorkAnswer.Refused refused ->
+                refused(
+                        id,
+                        refused.reason(),
+                        opened.server() != null && shared.json() && refused.reason() != Refusal.UNKNOWN
+                                ? whole(opened.queue(), id, refused.item())
+                                : refused.item());
         };
+    }
+
+    /** The item of a server's refusal has no result; a script gets the same object from a store and from a server. */
+    private static @Nullable WorkItem whole(WorkQueue queue, String id, @Nullable WorkItem brief) {
+        try {
+            return queue.item(id);
+        } catch (StoreException noAnswer) {
+            return brief; // the refusal is known all the same
+        }
     }
 
     /** A normal "no": its reason as JSON on stdout, or as a line on stderr. */

@@ -83,6 +83,7 @@ final class WorkClaim extends WorkCall {
         if (id != null) {
             String item = id;
             return opened -> tell(
+                    opened,
                     item,
                     opened.queue()
                             .claimItem(

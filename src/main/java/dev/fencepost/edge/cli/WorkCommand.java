@@ -306,7 +306,7 @@ final class WorkCommand implements Runnable {
 
         private int number(String written) {
             try {
-                return Bounds.number(spec, "--capacity", Integer.parseInt(written), 0, MOST);
+                return Bounds.number(spec, "--capacity", Integer.parseInt(written), 1, MOST);
             } catch (NumberFormatException e) {
                 throw wrong("--capacity: write a number, or none for any number");
             }

@@ -421,13 +421,10 @@ final class WorkItemRun {
                         return done(done.item());
                     }
                     case WorkAnswer.Refused refused -> {
-                        WorkItem now = refused.item();
-                        if (mayBeStored && refused.reason() == Refusal.ALREADY_DONE && now == null) {
-                            now = ground.queue().item(item.id());
-                        }
-                        return mayBeStored && now != null && isOurs(now, result)
-                                ? done(now)
-                                : lost("result refused: " + refused.reason());
+                        WorkItem now = mayBeStored && refused.reason() == Refusal.ALREADY_DONE
+                                ? readBack(refused.item(), result)
+                                : null;
+                        return now == null ? lost("result refused: " + refused.reason()) : done(now);
                     }
                 }
             } catch (StoreException e) {
@@ -439,15 +436,33 @@ final class WorkItemRun {
         }
     }
 
-    /** Whether the item was completed by a try of this run that had no answer. */
-    private boolean isOurs(WorkItem now, @Nullable Body result) {
-        return now.isDone()
+    /**
+     * Whether the item was completed by a try of this run that had no answer.
+     *
+     * @param brief as the refusal told, without its result; does where the token may not look
+     * @return the item if it was, else null
+     */
+    private @Nullable WorkItem readBack(@Nullable WorkItem brief, @Nullable Body result) {
+        WorkItem now;
+        boolean isSame = true;
+        try {
+            now = ground.queue().item(item.id());
+            isSame = now != null
+                    && Arrays.equals(
+                            result == null ? new byte[0] : result.bytes(),
+                            now.result() == null ? new byte[0] : now.result().bytes());
+        } catch (StoreException e) {
+            if (e.kind() != StoreException.Kind.BROKEN) {
+                throw e;
+            }
+            now = brief;
+        }
+        boolean isOurs = now != null
+                && isSame
+                && now.isDone()
                 && now.fence() == lease.fence().value()
-                && (now.runId() == null || now.runId().equals(lease.runId()))
-                && (result == null
-                        ? now.result() == null
-                        : now.result() != null
-                                && Arrays.equals(result.bytes(), now.result().bytes()));
+                && (now.runId() == null || now.runId().equals(lease.runId()));
+        return isOurs ? now : null;
     }
 
     private End done(WorkItem now) {

@@ -239,11 +239,18 @@ final class WorkLoop {
         if (!mayHaveClaimed || !settings.ownerIsThisProcess()) {
             return;
         }
-        for (WorkItem item : queue.items(settings.queue(), WorkState.CLAIMED, WorkQueue.MOST_AT_ONCE)) {
-            RunId runId = item.runId();
-            if (plan.owner().equals(item.owner()) && runId != null && !running.containsKey(runId)) {
-                queue.release(new Grant(item.id(), plan.owner(), new FencingToken(item.fence()), runId));
+        try {
+            for (WorkItem item : queue.items(settings.queue(), WorkState.CLAIMED, WorkQueue.MOST_AT_ONCE)) {
+                RunId runId = item.runId();
+                if (plan.owner().equals(item.owner()) && runId != null && !running.containsKey(runId)) {
+                    queue.release(new Grant(item.id(), plan.owner(), new FencingToken(item.fence()), runId));
+                }
             }
+        } catch (StoreException e) {
+            if (e.kind() != StoreException.Kind.BROKEN) {
+                throw e;
+            }
+            // a token that may not look: then the leases end by themselves
         }
         mayHaveClaimed = false;
     }

@@ -1,6 +1,6 @@
 package dev.fencepost.edge.cli;
 
-import dev.fencepost.edge.config.DurationText;
+import dev.fencepost.lease.Leases;
 import dev.fencepost.work.Body;
 import dev.fencepost.work.Grant;
 import java.io.IOException;
@@ -53,8 +53,8 @@ final class WorkUnderClaim {
         Question question() {
             Grant grant = holder.grant(this);
             Duration length = ttl(ttl);
-            return opened ->
-                    tell(grant.id(), opened.queue().renew(grant, length), item -> "renewed until " + item.until());
+            return opened -> tell(
+                    opened, grant.id(), opened.queue().renew(grant, length), item -> "renewed until " + item.until());
         }
     }
 
@@ -95,8 +95,11 @@ final class WorkUnderClaim {
                 throw wrong("--content-type is of a result; there is none");
             }
             Body body = body("--result", result, contentType);
-            return opened ->
-                    tell(grant.id(), opened.queue().complete(grant, body), item -> "done; its result stays for good");
+            return opened -> tell(
+                    opened,
+                    grant.id(),
+                    opened.queue().complete(grant, body),
+                    item -> "done; its result stays for good");
         }
     }
 
@@ -142,8 +145,9 @@ final class WorkUnderClaim {
             }
             Duration wait = retryAfter == null
                     ? Duration.ZERO
-                    : Bounds.duration("--retry-after", retryAfter, Duration.ZERO, DurationText.LONGEST);
+                    : Bounds.duration("--retry-after", retryAfter, Duration.ZERO, Leases.MAX_TTL);
             return opened -> tell(
+                    opened,
                     grant.id(),
                     opened.queue().fail(grant, reason, dead ? null : wait),
                     item -> "failed; it is " + WorkForms.lower(item)
@@ -170,7 +174,10 @@ final class WorkUnderClaim {
         Question question() {
             Grant grant = holder.grant(this);
             return opened -> tell(
-                    grant.id(), opened.queue().release(grant), item -> "released; the token stays at " + item.fence());
+                    opened,
+                    grant.id(),
+                    opened.queue().release(grant),
+                    item -> "released; the token stays at " + item.fence());
         }
     }
 }

@@ -135,7 +135,7 @@ final class Api implements AutoCloseable {
         if (status / 100 == 3) {
             throw broken("answers with a redirect (" + status + "); name the address itself", null);
         }
-        if (status >= 500) {
+        if (status >= 500 || status == 408) {
             throw noAnswer(call, "error " + status + detail(answer), null);
         }
         return answer;

@@ -14,7 +14,7 @@ import java.util.regex.Pattern;
 /** What a server asks of who calls it. Never shown. */
 public record BearerToken(String value) {
 
-    private static final Pattern FORM = Pattern.compile("[!-~]{8,500}");
+    private static final Pattern FORM = Pattern.compile("[!-~]{16,512}");
     private static final int LARGEST_FILE = 8_192;
     private static final Set<PosixFilePermission> OTHERS = EnumSet.of(
             PosixFilePermission.GROUP_READ,
@@ -24,12 +24,12 @@ public record BearerToken(String value) {
 
     public BearerToken {
         if (!FORM.matcher(value).matches()) {
-            throw new IllegalArgumentException("a token has 8 to 500 visible ASCII characters");
+            throw new IllegalArgumentException("a token has 16 to 512 visible ASCII characters");
         }
     }
 
     /**
-     * Reads a file that holds the token alone, or one line of a server's own file: {@code NAME SCOPES TOKEN}. Empty lines and those that
+     * Reads a file that holds the token alone, or one line of a server's own file: {@code NAME SCOPES TOKEN [EXPIRES]}. Empty lines and those that
      * begin with {@code #} do not count.
      *
      * @throws IOException if there is no such file, others than its owner may read or write it, or it holds anything else; the message
@@ -56,12 +56,12 @@ public record BearerToken(String value) {
             throw new IOException("the token file " + file + " does not hold one line with one token");
         }
         String[] words = lines.getFirst().split("\\s+");
-        if (words.length != 1 && words.length != 3) {
+        if (words.length == 2 || words.length > 4) {
             throw new IOException(
                     "the token file " + file + " holds neither a token alone nor a line of the form NAME SCOPES TOKEN");
         }
         try {
-            return new BearerToken(words[words.length - 1]);
+            return new BearerToken(words.length == 1 ? words[0] : words[2]);
         } catch (IllegalArgumentException e) {
             throw new IOException("the token file " + file + " holds no token: " + e.getMessage(), e);
         }

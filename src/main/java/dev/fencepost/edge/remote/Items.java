@@ -58,12 +58,20 @@ final class Items {
         return new Body(bytes, fields.textIfAny(typeName));
     }
 
-    /** The bytes as text, or null where that would not give the same bytes back everywhere: no UTF-8, or a NUL in it. */
+    /**
+     * The bytes as text, or null where they are better sent as Base64: they are no UTF-8, have a NUL, or so much in them has to be escaped
+     * that it would be longer.
+     */
     static @Nullable String text(byte[] bytes) {
+        long escaped = 0;
         for (byte each : bytes) {
             if (each == 0) {
                 return null;
             }
+            escaped += each > 0 && each < ' ' ? 6 : each == '"' || each == '\\' ? 2 : 1;
+        }
+        if (escaped > bytes.length * 4L / 3 + 4) {
+            return null;
         }
         try {
             return StandardCharsets.UTF_8

@@ -41,6 +41,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -51,7 +52,7 @@ import org.jspecify.annotations.Nullable;
  * <p>What only looks, and what may be done twice, is tried a few times. Everything under a lease is sent once: a missing answer is a
  * {@link StoreException}, of the kind {@code AMBIGUOUS} if the request may have arrived. What the server calls a bad request is an
  * {@link IllegalArgumentException}. The run id of a claim is chosen by the server: the one that is given here is not sent, and the item
- * in the answer has the one that counts. A grant without a run id gets the one that the server has for its owner and token.
+ * in the answer has the one that counts. The item of a refusal comes without payload and result. A grant without a run id gets the one that the server has for its owner and token.
  *
  * <p>Safe for use by many threads.
  */
@@ -74,6 +75,24 @@ public final class RemoteWorkQueue implements WorkQueue, AutoCloseable {
     private static final long LIST_ANSWER = 16L << 20;
 
     private static final Map<String, String> JSON = Map.of("Content-Type", "application/json");
+
+    /** Media types of files, by the end of their names. */
+    private static final Map<String, String> TYPES = Map.ofEntries(
+            Map.entry("txt", "text/plain"),
+            Map.entry("log", "text/plain"),
+            Map.entry("md", "text/markdown"),
+            Map.entry("csv", "text/csv"),
+            Map.entry("html", "text/html"),
+            Map.entry("json", "application/json"),
+            Map.entry("xml", "application/xml"),
+            Map.entry("pdf", "application/pdf"),
+            Map.entry("zip", "application/zip"),
+            Map.entry("gz", "application/gzip"),
+            Map.entry("png", "image/png"),
+            Map.entry("jpg", "image/jpeg"),
+            Map.entry("jpeg", "image/jpeg"),
+            Map.entry("webp", "image/webp"),
+            Map.entry("svg", "image/svg+xml"));
 
     private final Api api;
     private final Entropy entropy;
@@ -147,7 +166,7 @@ public final class RemoteWorkQueue implements WorkQueue, AutoCloseable {
     @Override
     public WorkAnswer claimItem(String id, Owner owner, RunId notSent, Duration ttl) {
         Leases.checkTtl(ttl);
-        return answer(id, write("POST", path(id) + "/claim", LIMIT, ITEM_ANSWER, "owner", owner, "ttl", text(ttl)));
+        return answer(write("POST", path(id) + "/claim", LIMIT, ITEM_ANSWER, "owner", owner, "ttl", text(ttl)));
     }
 
     @Override
@@ -229,9 +248,7 @@ public final class RemoteWorkQueue implements WorkQueue, AutoCloseable {
         fields.addAll(
                 Arrays.asList("owner", grant.owner(), "fence", grant.fence().value(), "run_id", runId(grant)));
         fields.addAll(Arrays.asList(namesAndValues));
-        return answer(
-                grant.id(),
-                write("POST", path(grant.id()) + "/" + what, limit, ITEM_ANSWER, fields.toArray(new Object[0])));
+        return answer(write("POST", path(grant.id()) + "/" + what, limit, ITEM_ANSWER, fields.toArray(new Object[0])));
     }
 
     /** One that fits nothing leads to the refusal with its reason. */
@@ -293,7 +310,9 @@ public final class RemoteWorkQueue implements WorkQueue, AutoCloseable {
                 size == 0 ? BodyPublishers.noBody() : body,
                 Map.of(
                         "Content-Type",
-                        "application/octet-stream",
+                        type(name),
+                        "Fencepost-Sha256",
+                        sha256,
                         "Fencepost-Owner",
                         grant.owner().text(),
                         "Fencing-Token",
@@ -304,7 +323,7 @@ public final class RemoteWorkQueue implements WorkQueue, AutoCloseable {
                 FILE_LIMIT.plusSeconds(size / SLOWEST_BYTES_A_SECOND),
                 SMALL_ANSWER);
         Answer answer = api.send(call);
-        WorkAnswer.Refused refused = refused(grant.id(), answer);
+        WorkAnswer.Refused refused = refused(answer);
         if (refused != null) {
             return new Upload.Refused(refused.reason());
         }
@@ -324,6 +343,11 @@ public final class RemoteWorkQueue implements WorkQueue, AutoCloseable {
         record Refused(Refusal reason) implements Upload {}
     }
 
+    private static String type(String name) {
+        return TYPES.getOrDefault(
+                name.substring(name.lastIndexOf('.') + 1).toLowerCase(Locale.ROOT), "application/octet-stream");
+    }
+
     private static @Nullable InputStream opened(Path file) {
         try {
             return Files.newInputStream(file, LinkOption.NOFOLLOW_LINKS);
@@ -340,7 +364,11 @@ public final class RemoteWorkQueue implements WorkQueue, AutoCloseable {
 
     @Override
     public List<Artifact> artifacts(String id) {
-        return list(look(path(id) + "/artifacts", LIST_ANSWER), "artifacts", fields -> Items.artifact(id, fields));
+        Call call = look(path(id) + "/artifacts", LIST_ANSWER);
+        Answer answer = api.sendRepeatedly(call);
+        return reason(answer) == Refusal.UNKNOWN
+                ? List.of()
+                : list(call, answer, "artifacts", fields -> Items.artifact(id, fields));
     }
 
     /**
@@ -422,36 +450,24 @@ public final class RemoteWorkQueue implements WorkQueue, AutoCloseable {
 
     // What was said, and what it means.
 
-    private WorkAnswer answer(String id, Call call) {
+    private WorkAnswer answer(Call call) {
         Answer answer = api.send(call);
-        WorkAnswer.Refused refused = refused(id, answer);
+        WorkAnswer.Refused refused = refused(answer);
         return refused != null
                 ? refused
                 : read(call, good(call, answer), fields -> new WorkAnswer.Done(Items.item(fields)));
     }
 
-    private WorkAnswer.@Nullable Refused refused(String id, Answer answer) {
+    private static WorkAnswer.@Nullable Refused refused(Answer answer) {
         Refusal reason = reason(answer);
         if (reason == null) {
             return null;
         }
         try {
             Fields item = Fields.parse(answer.body()).objectIfAny("item");
-            if (item != null) {
-                return new WorkAnswer.Refused(reason, Items.item(item));
-            }
+            return new WorkAnswer.Refused(reason, item == null ? null : Items.item(item));
         } catch (IOException unreadable) {
-            // then it is asked for
-        }
-        return new WorkAnswer.Refused(reason, reason == Refusal.UNKNOWN ? null : itemIfAnswered(id));
-    }
-
-    /** The refusal is known already; the item beside it is a courtesy. */
-    private @Nullable WorkItem itemIfAnswered(String id) {
-        try {
-            return item(id);
-        } catch (StoreException noAnswer) {
-            return null;
+            return new WorkAnswer.Refused(reason, null); // the reason is what counts
         }
     }
 

@@ -64,6 +64,8 @@ public final class ApiServer implements AutoCloseable {
         CUT_AFTER,
         /** 503 before anything is done. */
         UNAVAILABLE,
+        /** 403: the token may not do this. */
+        FORBIDDEN,
         /** 200 with a page that no API writes. */
         PAGE_OF_A_PROXY
     }
@@ -148,6 +150,10 @@ public final class ApiServer implements AutoCloseable {
                     answer(exchange, 503, "{\"title\":\"the store does not answer\"}".getBytes(StandardCharsets.UTF_8));
                     return;
                 }
+                case FORBIDDEN -> {
+                    answer(exchange, 403, "{\"title\":\"forbidden\"}".getBytes(StandardCharsets.UTF_8));
+                    return;
+                }
                 case PAGE_OF_A_PROXY -> {
                     answer(exchange, 200, "<html>".getBytes(StandardCharsets.UTF_8));
                     return;
@@ -174,7 +180,7 @@ public final class ApiServer implements AutoCloseable {
                     json.put("reason", problem.reason);
                 }
                 if (problem.item != null) {
-                    json.set("item", json(problem.item, true));
+                    json.set("item", json(problem.item, false));
                 }
                 if (fault == Fault.CUT_AFTER) {
                     exchange.close();
@@ -439,6 +445,9 @@ public final class ApiServer implements AutoCloseable {
     }
 
     private Reply artifacts(String id) throws IOException {
+        if (queue.item(id) == null) {
+            throw new Problem(404, "there is no such item", Refusal.UNKNOWN.name(), null);
+        }
         List<ObjectNode> all = new ArrayList<>();
         for (Artifact each : queue.artifacts(id)) {
             all.add(MAPPER.createObjectNode()

@@ -28,14 +28,15 @@ class BearerTokenTest {
     @ParameterizedTest
     @ValueSource(
             strings = {
-                "s3cret-token",
-                "  s3cret-token \r\n",
-                "home work s3cret-token\n",
-                "# of the PC at home\n\nhome\tread,work   s3cret-token\n"
+                "s3cret-token-of-home",
+                "  s3cret-token-of-home \r\n",
+                "home work s3cret-token-of-home\n",
+                "home work s3cret-token-of-home 2030-01-01T00:00:00Z\n",
+                "# of the PC at home\n\nhome\tread,work   s3cret-token-of-home\n"
             })
     void aTokenAloneOrALineOfAServersFile(String content) throws IOException {
         BearerToken token = BearerToken.read(file(content, "rw-------"));
-        assertEquals("s3cret-token", token.value());
+        assertEquals("s3cret-token-of-home", token.value());
         assertEquals("***", token.toString());
     }
 
@@ -44,11 +45,11 @@ class BearerTokenTest {
             strings = {
                 "",
                 "# nothing\n",
-                "two s3cret-tokens",
-                "a b c d",
-                "one-token-here\nanother-token",
+                "two s3cret-tokens-of-home",
+                "a b c d e",
+                "one-token-of-home\nanother-token-of-home",
                 "short",
-                "tökens-are-ascii"
+                "tökens-are-ascii-only"
             })
     void anythingElseIsRefusedAndNotRepeated(String content) throws IOException {
         Path file = file(content, "rw-------");
@@ -62,7 +63,7 @@ class BearerTokenTest {
     @ParameterizedTest
     @ValueSource(strings = {"rw-r-----", "rw----r--", "rw--w----", "rw-----w-"})
     void aFileOfOthersIsRefused(String rights) throws IOException {
-        Path file = file("s3cret-token", rights);
+        Path file = file("s3cret-token-of-home", rights);
         IOException e = assertThrows(IOException.class, () -> BearerToken.read(file));
         assertEquals("the token file " + file + " may be read or written by others; chmod 600 it", e.getMessage());
     }

@@ -141,8 +141,23 @@ class RemoteWorkQueueTest {
         assertTrue(end.isDone());
         assertEquals("fine", new String(Objects.requireNonNull(end.result()).bytes(), StandardCharsets.UTF_8));
         WorkAnswer.Refused late = refused(Refusal.ALREADY_DONE, queue.complete(grant, null));
-        assertEquals(
-                "4 bytes", String.valueOf(Objects.requireNonNull(late.item()).result()));
+        assertTrue(Objects.requireNonNull(late.item()).isDone());
+    }
+
+    @Test
+    void bytesThatWouldGrowAsTextTravelAsBase64() {
+        byte[] controls = "\u0001".repeat(1 << 20).getBytes(StandardCharsets.UTF_8);
+        byte[] quotes = "\"".repeat(1 << 20).getBytes(StandardCharsets.UTF_8);
+        for (byte[] bytes : List.of(controls, quotes)) {
+            String id = "a" + bytes[0];
+            assertNull(Items.text(bytes));
+            queue.enqueue(new NewItem(id, "q", new Body(bytes, null), 0, null, 1));
+            assertArrayEquals(
+                    bytes,
+                    Objects.requireNonNull(
+                                    Objects.requireNonNull(queue.item(id)).payload())
+                            .bytes());
+        }
     }
 
     @Test
@@ -241,7 +256,7 @@ class RemoteWorkQueueTest {
     @EnumSource(
             value = Fault.class,
             mode = EnumSource.Mode.EXCLUDE,
-            names = {"NONE"})
+            names = {"NONE", "FORBIDDEN"})
     void aWriteIsSentOnceAndMayHaveHappened(Fault fault) {
         Grant grant = claimed("a");
         server.faults((method, path) -> method.equals("POST") ? fault : Fault.NONE);
@@ -277,7 +292,7 @@ class RemoteWorkQueueTest {
 
     @Test
     void aTokenThatIsNotKnownIsToldAndNotShown() {
-        try (RemoteWorkQueue stranger = queue("a-stranger-s-token")) {
+        try (RemoteWorkQueue stranger = queue("a-strangers-token")) {
             StoreException e = thrown(StoreException.Kind.BROKEN, () -> stranger.item("a"));
             assertEquals("server " + server.address() + " does not accept the token (401)", e.getMessage());
             thrown(StoreException.Kind.BROKEN, () -> stranger.enqueue(item("a")));
@@ -335,6 +350,7 @@ class RemoteWorkQueueTest {
         assertEquals(bytes.length, kept.size());
         assertInstanceOf(Upload.Stored.class, queue.upload(grant, "empty", empty));
         assertArrayEquals(bytes, server.file("a", 1, "page"));
+        assertEquals("application/octet-stream", queue.artifacts("a").getFirst().type());
         List<Artifact> artifacts = queue.artifacts("a");
         assertEquals(
                 List.of("page", "empty"), artifacts.stream().map(Artifact::name).toList());

@@ -42,9 +42,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class JdbcWork implements WorkQueue {
 
-    /** How many items a claim puts right before it claims: of each kind. What is left is for the next one. */
-    private static final int MOST_PUT_RIGHT = 1_000;
-
     private static final int MOST_PRUNED_AT_ONCE = 10_000;
     private static final int MAX_REASON_LENGTH = 2_000;
     private static final Duration MOST_DELAY = Duration.ofDays(366);
@@ -61,7 +58,7 @@ final class JdbcWork implements WorkQueue {
     private static final String ITEM_BY_ID = "select " + COLUMNS + " from work_item where work_item.id = :id";
 
     /** The token comes second: one whose clean-up the first statement waited for had it still in its row when that began. */
-    private static final Sql ENQUEUE = Sql.of(MADE, """
+    static final Sql ENQUEUE = Sql.of(MADE, """
             update work_item set fence = f.fence from work_fence f
             where work_item.id = :id and f.id = :id and work_item.fence < f.fence and work_item.attempts = 0""", ITEM_BY_ID);
 
@@ -107,25 +104,32 @@ final class JdbcWork implements WorkQueue {
 
     /**
      * Delayed items whose time has come, and items whose lease is over, become READY, or DEAD if their tries are used up. The end of a
-     * lease is compared with what is locked, and what was over when this began is over for good.
+     * lease is compared with what is locked, and what was over when this began is over for good. A thousand of each kind at a time; what is left
+     * is for the next claim.
      */
     static final String PUT_RIGHT = """
             with due (id) as materialized (
                 select id from (
                     select id from work_item where queue = :queue and state = 'DELAYED' and not_before <= (select {now})
-                    order by not_before limit :most {skip_locked}) awaited
+                    order by not_before limit 1000 {skip_locked}) awaited
                 union all
                 select id from (
                     select id from work_item where queue = :queue and state = 'CLAIMED' and {over}
-                    order by expires_at limit :most {skip_locked}) run_out)
+                    order by expires_at limit 1000 {skip_locked}) run_out)
             update work_item set
                 reason = case when\s""" + DIED_UNSEEN + " then '" + DIED + "' else reason end, ended_at = case when "
             + DIED_UNSEEN + " then {expires work_item} end, state = case when " + DIED_UNSEEN
             + " then 'DEAD' else 'READY' end where work_item.id {among due} and (work_item.state = 'DELAYED'"
             + " or work_item.state = 'CLAIMED' and {dead work_item})";
 
-    /** Run ids that hold an item already are left out: this is a second try of a claim that was granted. */
-    static final String CLAIM_FIRST = """
+    /**
+     * Run ids that hold an item already are left out: this is a second try of a claim that was granted.
+     *
+     * @param limit how many. PostgreSQL keeps its plan only where that is written out; it would else plan anew each time, which takes
+     *     longer than the claim of one item
+     */
+    static String claimFirst(String limit) {
+        return """
             with free (run_id, place) as materialized (
                 select given.value, row_number() over (order by given.place) from {given}
                 where not exists (select 1 from work_item w where w.run_id = given.value and w.state = 'CLAIMED')),
@@ -136,20 +140,23 @@ final class JdbcWork implements WorkQueue {
             first (id, priority, number) as materialized (
                 select id, priority, number from work_item
                 where queue = :queue and state = 'READY' and (not_before is null or not_before <= (select {now}))
-                order by priority desc, number limit :count {skip_locked}),
+                order by priority desc, number limit %s {skip_locked}),
             taken (id, place) as (
                 select id, row_number() over (order by priority desc, number) from first)
-            """ + GRANT + """
+            """.formatted(limit) + GRANT + """
             free.run_id from taken join free on free.place = taken.place
             where work_item.id = taken.id and work_item.state = 'READY'
                 and taken.place <= coalesce((select places from room), :count)""";
+    }
 
     static final String CLAIMED_BY = "select " + COLUMNS + """
              from {given} join work_item on work_item.run_id = given.value and work_item.state = 'CLAIMED'
             where work_item.queue = :queue and work_item.owner = :owner
             order by work_item.priority desc, work_item.number""";
 
-    private static final Sql CLAIM_ANY = Sql.of(LOCK_QUEUE, PUT_RIGHT, CLAIM_FIRST, CLAIMED_BY);
+    static final Sql CLAIM_ONE_OF = Sql.of(LOCK_QUEUE, PUT_RIGHT, claimFirst("1"), CLAIMED_BY);
+
+    static final Sql CLAIM_ANY = Sql.of(LOCK_QUEUE, PUT_RIGHT, claimFirst(":count"), CLAIMED_BY);
 
     /** The row of the grant that is shown. The run id may be left out, on the command line alone. */
     private static final String SHOWN =
@@ -168,7 +175,7 @@ final class JdbcWork implements WorkQueue {
             insert into write_event (at, resource, owner, fence, run_id, accepted, reason)
             select {now}, 'work:' || id, owner, fence, run_id, true, :event from work_item where""" + HELD;
 
-    private static final Sql COMPLETE = Sql.of(
+    static final Sql COMPLETE = Sql.of(
             LOCK,
             ACCEPTED,
             "update work_item set state = 'DONE', ended_at = {now}, reason = null, result = :result,"
@@ -375,12 +382,11 @@ final class JdbcWork implements WorkQueue {
                 .and("owner", owner.text())
                 .and("given", runIds.stream().map(RunId::toString).collect(Collectors.joining(",")))
                 .and("count", runIds.size())
-                .and("most", MOST_PUT_RIGHT)
                 .and("ttl", ttl.toMillis());
         return onceMoreAfterItsTwin(() -> database.write(
                 "claim of queue " + queue,
                 Urgency.NORMAL,
-                session -> session.run(CLAIM_ANY, params).getLast().rows().stream()
+                session -> session.run(runIds.size() == 1 ? CLAIM_ONE_OF : CLAIM_ANY, params).getLast().rows().stream()
                         .map(JdbcWorkRows::item)
                         .filter(item -> item.state() == WorkState.CLAIMED)
                         .toList()));

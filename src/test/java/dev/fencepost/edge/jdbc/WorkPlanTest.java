@@ -52,7 +52,6 @@ class WorkPlanTest {
             Map.entry("run_id", RUN_IDS + "99"),
             Map.entry("given", runIds()),
             Map.entry("count", COUNT),
-            Map.entry("most", 1_000),
             Map.entry("limit", 100),
             Map.entry("ttl", 60_000L),
             Map.entry("before", TIME.wallClock().minusSeconds(3600)),
@@ -158,7 +157,7 @@ class WorkPlanTest {
 
         @Test
         void aClaimOfAnyTakesTheFirstOfItsIndex() throws Exception {
-            List<String> plan = plan(JdbcWork.CLAIM_FIRST);
+            List<String> plan = plan(JdbcWork.claimFirst(":count"));
             assertTrue(plan.contains("SEARCH work_item USING INDEX work_item_ready (queue=?)"), plan::toString);
             assertOnlySearched(plan);
         }
@@ -280,7 +279,8 @@ class WorkPlanTest {
 
         @Test
         void aClaimOfAnyTakesTheFirstOfItsIndex() throws Exception {
-            assertFewRows(JdbcWork.CLAIM_FIRST, "work_item_ready", "work_item_pkey");
+            assertFewRows(JdbcWork.claimFirst(":count"), "work_item_ready", "work_item_pkey");
+            assertFewRows(JdbcWork.claimFirst("1"), "work_item_ready", "work_item_pkey");
         }
 
         @Test

@@ -1,5 +1,8 @@
 package dev.fencepost.edge.config;
 
+import dev.fencepost.effect.SinkDefinition;
+import dev.fencepost.run.Job;
+import dev.fencepost.run.Publication;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.AccessDeniedException;
@@ -10,8 +13,10 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermission;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.nodes.MappingNode;
 import org.snakeyaml.engine.v2.nodes.Node;
@@ -128,10 +133,41 @@ public final class JobsFileReader {
         for (String id : jobs.keys()) {
             Definition definition = reader.read(id, jobs);
             if (definition != null) {
+                checkFenceRef(jobs, definition, definitions.values());
                 definitions.put(id, definition);
             }
         }
         return definitions;
+    }
+
+    /** A token ref holds the tokens of one job: two in one ref would refuse each other. */
+    private static void checkFenceRef(Section jobs, Definition added, Collection<Definition> before) {
+        SinkDefinition.Git git = git(added.job());
+        if (git == null || git.fenceRef() == null) {
+            return;
+        }
+        for (Definition other : before) {
+            SinkDefinition.Git its = git(other.job());
+            if (its != null
+                    && git.fenceRef().equals(its.fenceRef())
+                    && git.remote().equals(its.remote())
+                    && Objects.equals(git.repo(), its.repo())) {
+                jobs.error(
+                        added.job().id(),
+                        "its fence-ref " + Finding.quote(git.fenceRef()) + " is that of the job "
+                                + other.job().id() + " too",
+                        "give each job a fence-ref of its own, or leave it out");
+            }
+        }
+    }
+
+    private static SinkDefinition.@Nullable Git git(Job job) {
+        for (Publication publication : job.publish()) {
+            if (publication.sink() instanceof SinkDefinition.Git git) {
+                return git;
+            }
+        }
+        return null;
     }
 
     private static void checkStore(Section top, StoreUrl store, Path place) {

@@ -731,4 +731,14 @@ class EffectsInTheFileTest {
         assertEquals(EffectiveValuesTest.command(job).workingDir(), git.repo());
         assertEquals(List.of("content"), git.paths());
     }
+
+    @Test
+    void twoJobsWithOneFenceRefWouldRefuseEachOther() throws IOException {
+        String job = ": { command: [date], publish: [ { git: { repo: blog, fence-ref: refs/tokens/x } } ] }\n";
+        Reading reading = Readings.of(dir, "jobs:\n  a" + job + "  b" + job);
+        Reading.Refused refused = assertInstanceOf(Reading.Refused.class, reading);
+        assertEquals(1, refused.errors().size());
+        assertTrue(refused.errors().getFirst().text().contains("fence-ref"), refused::toString);
+        assertEquals(3, refused.errors().getFirst().line());
+    }
 }

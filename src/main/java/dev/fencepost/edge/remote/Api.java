@@ -126,8 +126,9 @@ final class Api implements AutoCloseable {
     private Answer checked(Call call, Answer answer) {
         int status = answer.status();
         if (status == 401 || status == 403) {
-            throw broken(
-                    status == 401 ? "does not accept the token (401)" : "does not allow this to the token (403)", null);
+            throw status == 401
+                    ? broken("does not accept the token (401)", null)
+                    : broken("does not allow this to the token (403)" + detail(answer), null);
         }
         if (status == 429) {
             throw new StoreException(StoreException.Kind.UNAVAILABLE, this + ": too many requests (429)", null);

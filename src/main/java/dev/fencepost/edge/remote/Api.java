@@ -22,7 +22,11 @@ import java.util.concurrent.TimeoutException;
 import javax.net.ssl.SSLHandshakeException;
 import org.jspecify.annotations.Nullable;
 
-/** One server: sends requests, and says of a missing answer what it means. Follows no redirect: it would get the token. */
+/**
+ * One server: sends requests, and says of a missing answer what it means. Follows no redirect: it would get the token.
+ *
+ * <p>The JDK's client ends its calls on the common pool; so nothing that waits may be put there.
+ */
 final class Api implements AutoCloseable {
 
     private static final Duration CONNECT_LIMIT = Duration.ofSeconds(10);

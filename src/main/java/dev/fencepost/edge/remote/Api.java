@@ -22,7 +22,11 @@ import java.util.concurrent.TimeoutException;
 import javax.net.ssl.SSLHandshakeException;
 import org.jspecify.annotations.Nullable;
 
-/** One server: sends requests, and says of a missing answer what it means. Follows no redirect: it would get the token. */
+/**
+ * One server: sends requests, and says of a missing answer what it means. Follows no redirect: it would get the token.
+ *
+ * <p>The JDK's client ends its calls on the common pool; so nothing that waits may be put there.
+ */
 final class Api implements AutoCloseable {
 
     private static final Duration CONNECT_LIMIT = Duration.ofSeconds(10);
@@ -126,8 +130,9 @@ final class Api implements AutoCloseable {
     private Answer checked(Call call, Answer answer) {
         int status = answer.status();
         if (status == 401 || status == 403) {
-            throw broken(
-                    status == 401 ? "does not accept the token (401)" : "does not allow this to the token (403)", null);
+            throw status == 401
+                    ? broken("does not accept the token (401)", null)
+                    : broken("does not allow this to the token (403)" + detail(answer), null);
         }
         if (status == 429) {
             throw new StoreException(StoreException.Kind.UNAVAILABLE, this + ": too many requests (429)", null);

@@ -27,8 +27,9 @@ public interface Outbox {
     record DuePair(Pair pair, @Nullable Lease heldBy) {}
 
     /**
-     * Makes PENDING effects of any sink that are too old EXPIRED, and lets UNKNOWN ones that are too old wait for a person: a bounded
-     * number at a time. Gives those that changed.
+     * Makes PENDING effects of any sink that are too old EXPIRED, and lets UNKNOWN ones that are too old wait for a person, among them
+     * what a dead sender left in SENDING and nobody adopted, since no node knows the sink: a bounded number at a time. Gives those that
+     * changed.
      */
     List<EffectView> expire();
 

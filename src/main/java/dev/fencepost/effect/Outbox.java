@@ -43,8 +43,13 @@ public interface Outbox {
     List<EffectView> adopt(Lease lease, Pair pair, Duration lockDelay);
 
     /** The pair's first effect, if its time has come: PENDING or UNKNOWN. Null if there is none. */
+    default @Nullable Effect next(Pair pair) {
+        return next(pair, Content.MAX_BYTES);
+    }
+
+    /** The same, but null as well where its content has more than so many bytes: it is read into memory. No later one comes instead. */
     @Nullable
-    Effect next(Pair pair);
+    Effect next(Pair pair, int mostBytes);
 
     /**
      * Writes down that this effect is being sent, before it is: SENDING, in a transaction that checks that the lease is live, that the

@@ -94,11 +94,12 @@ final class JdbcOutbox implements Outbox {
             + DUE
             + ") order by case when l.owner is null then 0 else 1 end, coalesce(next_at, last_sent_at) limit :limit");
 
-    static final Sql NEXT = Sql.of("""
+    static final Sql NEXT =
+            Sql.of("""
             select key, job, slot_key, name, sink, resource, fence, run_id, content_type, target,
                 (select c.content from effect_content c where c.key = effect.key) as content,
                 announced_at, expires_at, state, tries, may_be_sent, override_fence, checks, last_sent_at, {now} as now
-            from effect where id =\s""" + turn(":pair") + " and state in ('PENDING', 'UNKNOWN') and " + DUE);
+            from effect where id =\s""" + turn(":pair") + " and state in ('PENDING', 'UNKNOWN') and size <= :most and " + DUE);
 
     /**
      * One that is locked is just being begun, or a person decides on it: the next call looks again. The ids are chosen once, by an
@@ -340,10 +341,13 @@ final class JdbcOutbox implements Outbox {
     }
 
     @Override
-    public @Nullable Effect next(Pair pair) {
+    public @Nullable Effect next(Pair pair, int mostBytes) {
         return database.<Optional<Effect>>read(
                         "next effect of " + pair,
-                        session -> Optional.ofNullable(session.one(NEXT, Params.of("pair", pair.leaseResource()))
+                        session -> Optional.ofNullable(session.one(
+                                                NEXT,
+                                                Params.of("pair", pair.leaseResource())
+                                                        .and("most", mostBytes))
                                         .first())
                                 .map(JdbcOutbox::effect))
                 .orElse(null);

@@ -21,6 +21,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
@@ -41,6 +42,15 @@ public final class Dispatcher {
     private static final Duration LEASE_SLACK = Duration.ofSeconds(15);
 
     private static final int MOST_PAIRS_AT_ONCE = 32;
+
+    /** So that one sink that is slow leaves room for the others. */
+    private static final int MOST_PAIRS_OF_A_SINK = 8;
+
+    private static final int MIB = 1 << 20;
+
+    /** Contents above 1 MiB that are in memory together: more of them wait, since a small heap would not hold them. */
+    private static final int ROOM_FOR_LARGE_ONES_MIB = Content.MAX_BYTES / MIB;
+
     private static final int MOST_PAIRS_A_LOOK = 256;
     private static final Duration LOOK_FOR_OLD_ONES = Duration.ofSeconds(10);
     private static final Duration LOOK_AGAIN = Duration.ofMillis(200);
@@ -67,6 +77,7 @@ public final class Dispatcher {
     private final AtomicBoolean looking = new AtomicBoolean();
     private final Map<Pair, Spawner.Task> underWay = new ConcurrentHashMap<>();
     private final Set<RunId> turns = ConcurrentHashMap.newKeySet();
+    private final Semaphore roomMib = new Semaphore(ROOM_FOR_LARGE_ONES_MIB);
     private volatile boolean stopping;
     private volatile boolean failing;
     private volatile long lookingSince;
@@ -134,8 +145,9 @@ public final class Dispatcher {
                 outbox.expire().forEach(this::tell);
                 oldOnesAgainAt = time.bootMillis() + LOOK_FOR_OLD_ONES.toMillis();
             }
-            if (!sinks.isEmpty()) {
-                for (DuePair due : outbox.duePairs(sinks.keySet(), MOST_PAIRS_A_LOOK)) {
+            Set<String> free = sinks.keySet().stream().filter(this::hasRoom).collect(Collectors.toSet());
+            if (!free.isEmpty()) {
+                for (DuePair due : outbox.duePairs(free, MOST_PAIRS_A_LOOK)) {
                     if (due.heldBy() == null || isDead(due.heldBy())) {
                         start(due.pair());
                     }
@@ -160,8 +172,15 @@ public final class Dispatcher {
         return lease.owner().equals(owner) ? !turns.contains(lease.runId()) : provablyDead.test(lease.owner());
     }
 
+    private boolean hasRoom(String sink) {
+        return underWay.keySet().stream()
+                        .filter(pair -> pair.sink().equals(sink))
+                        .count()
+                < MOST_PAIRS_OF_A_SINK;
+    }
+
     private void start(Pair pair) {
-        if (stopping || underWay.size() >= MOST_PAIRS_AT_ONCE) {
+        if (stopping || underWay.size() >= MOST_PAIRS_AT_ONCE || !hasRoom(pair.sink())) {
             return;
         }
         // Only looks start turns, and one look runs at a time: nobody else puts this pair here meanwhile.
@@ -209,13 +228,37 @@ public final class Dispatcher {
             outbox.adopt(turn.lease, pair, sink.lockDelay()).forEach(this::tell);
             boolean goOn = true;
             while (goOn && !stopping) {
-                Effect effect = outbox.next(pair);
-                goOn = effect != null && turn.covers(sink) && (isOver(effect) || advance(turn, sink, effect));
+                goOn = goOn(turn, pair, sink);
             }
         } finally {
             turns.remove(turn.lease.runId());
             release(turn.lease);
         }
+    }
+
+    /** Goes on with the pair's first effect, if it is due and there is room for its content. Returns whether to go on after it. */
+    private boolean goOn(Turn turn, Pair pair, Sink sink) throws InterruptedException {
+        Effect small = outbox.next(pair, MIB);
+        if (small != null) {
+            return goOn(turn, sink, small);
+        }
+        int room = roomMib.drainPermits();
+        try {
+            Effect large = room == 0 ? null : outbox.next(pair, room * MIB);
+            if (large == null) {
+                return false;
+            }
+            int needed = Math.min(room, 1 + large.content().bytes().length / MIB);
+            roomMib.release(room - needed);
+            room = needed;
+            return goOn(turn, sink, large);
+        } finally {
+            roomMib.release(room);
+        }
+    }
+
+    private boolean goOn(Turn turn, Sink sink, Effect effect) throws InterruptedException {
+        return turn.covers(sink) && (isOver(effect) || advance(turn, sink, effect));
     }
 
     /** Too old to be sent: everyone's are looked for at once. */
@@ -305,7 +348,7 @@ public final class Dispatcher {
         }
         ReadBack seen = readBack(sink, effect);
         if (seen instanceof ReadBack.CannotTell && sink.isIdempotent() && !isUsedUp(sink, effect.tries())) {
-            return send(turn, sink, effect);
+            return turn.covers(sink) && send(turn, sink, effect); // the read-back may have taken long
         }
         Settlement settlement = judge(sink, effect, seen);
         if (!outbox.checked(turn.lease, effect, settlement)) {
@@ -320,7 +363,7 @@ public final class Dispatcher {
             case ReadBack.Found found ->
                 new Settlement(EffectState.CONFIRMED, found.receipt(), null, null, false, false, null);
             case ReadBack.Absent absent ->
-                new Settlement(EffectState.PENDING, null, absent.reason(), Duration.ZERO, false, false, null);
+                new Settlement(EffectState.PENDING, null, absent.reason(), backoff(effect.tries()), false, false, null);
             case ReadBack.NoAnswer none ->
                 unknown(none.reason(), backoff(effect.checks() + 1), effect.checks() + 1 >= PATIENT_CHECKS);
             case ReadBack.CannotTell blind ->

@@ -27,8 +27,9 @@ public interface Outbox {
     record DuePair(Pair pair, @Nullable Lease heldBy) {}
 
     /**
-     * Makes PENDING effects of any sink that are too old EXPIRED, and lets UNKNOWN ones that are too old wait for a person: a bounded
-     * number at a time. Gives those that changed.
+     * Makes PENDING effects of any sink that are too old EXPIRED, and lets UNKNOWN ones that are too old wait for a person, among them
+     * what a dead sender left in SENDING and nobody adopted, since no node knows the sink: a bounded number at a time. Gives those that
+     * changed.
      */
     List<EffectView> expire();
 
@@ -42,8 +43,13 @@ public interface Outbox {
     List<EffectView> adopt(Lease lease, Pair pair, Duration lockDelay);
 
     /** The pair's first effect, if its time has come: PENDING or UNKNOWN. Null if there is none. */
+    default @Nullable Effect next(Pair pair) {
+        return next(pair, Content.MAX_BYTES);
+    }
+
+    /** The same, but null as well where its content has more than so many bytes: it is read into memory. No later one comes instead. */
     @Nullable
-    Effect next(Pair pair);
+    Effect next(Pair pair, int mostBytes);
 
     /**
      * Writes down that this effect is being sent, before it is: SENDING, in a transaction that checks that the lease is live, that the

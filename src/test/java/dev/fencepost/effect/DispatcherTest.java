@@ -31,6 +31,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.UUID;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -52,6 +53,7 @@ class DispatcherTest {
     private final Job a = Rig.job("a");
     private final Job b = Rig.job("b");
     private int announced;
+    private @Nullable Announcement large;
 
     @BeforeEach
     void open() {
@@ -78,8 +80,9 @@ class DispatcherTest {
         Slot slot = new Slot("s" + ++announced, rig.time.wallClock());
         Start.Started run = assertInstanceOf(
                 Start.Started.class, rig.real.start(job, slot, rig.owner, new RunId(new UUID(3, announced)), false));
-        List<Announcement> effects =
-                List.of(keys).stream().map(key -> to(sink, key)).toList();
+        List<Announcement> effects = List.of(keys).stream()
+                .map(key -> large == null ? to(sink, key) : large)
+                .toList();
         Completion done = new Completion(Outcome.SUCCEEDED, true, true, 0, null, null, new byte[0], null, effects);
         assertInstanceOf(Completed.Stored.class, rig.real.complete(run.lease(), done));
         return run.lease().fence().value();
@@ -198,11 +201,85 @@ class DispatcherTest {
         dispatch();
         rig.time.pass(Duration.ofSeconds(1));
         dispatch();
+        assertEquals(EffectState.PENDING, state("k1"));
+        rig.time.pass(Duration.ofSeconds(1));
+        dispatch();
         assertEquals(EffectState.CONFIRMED, state("k1"));
         assertEquals(2, rig.sink.sent.size());
         assertArrayEquals(
                 rig.sink.sent.get(0).content().bytes(),
                 rig.sink.sent.get(1).content().bytes());
+    }
+
+    @Test
+    void whatIsAbsentAfterEachTryIsSentAgainMoreAndMoreSeldom() {
+        announce(a, "k1");
+        for (int i = 0; i < 1_000; i++) {
+            rig.sink.deliveries.add(new Delivery.Unknown("cut"));
+            rig.sink.readBacks.add(new ReadBack.Absent("not there"));
+        }
+        for (int second = 0; second < 600; second++) {
+            dispatch();
+            rig.time.pass(Duration.ofSeconds(1));
+        }
+        assertTrue(rig.sink.sent.size() > 5, "" + rig.sink.sent.size());
+        assertTrue(rig.sink.sent.size() < 15, "" + rig.sink.sent.size());
+    }
+
+    @Test
+    void aReadBackThatTakesLongLeavesTimeToSendAgain() {
+        announce(a, "k1");
+        rig.sink.idempotent = true;
+        rig.sink.deliveries.add(new Delivery.Unknown("time-out"));
+        rig.sink.whileReadingBack = () -> rig.time.pass(Duration.ofSeconds(29));
+        for (int i = 0; i < 5; i++) {
+            dispatch();
+            rig.time.pass(Duration.ofSeconds(10));
+        }
+        assertEquals(EffectState.CONFIRMED, state("k1"));
+        assertEquals(2, view("k1").tries());
+    }
+
+    @Test
+    void aSlowSinkWithManyPairsLeavesRoomForOthers() {
+        for (int i = 0; i < 40; i++) {
+            Job job = Rig.job("slow" + i);
+            rig.real.register(List.of(a, b, job));
+            announceTo("announce", job, "slow" + i);
+        }
+        announceTo("site", a, "quick");
+        rig.dispatcher.wake();
+        rig.spawner.runOne(); // the look, which starts what there is room for
+        assertEquals(8 + 1, rig.spawner.waiting());
+        rig.spawner.runAll();
+        assertEquals(EffectState.CONFIRMED, state("quick"));
+    }
+
+    @Test
+    void largeContentsAreNotInMemoryTogether() {
+        Rig.Scripted sink = rig.sink;
+        announceLarge(a, "k1", 9 << 20);
+        announceLarge(b, "k2", 9 << 20);
+        sink.whileSending = () -> {
+            sink.whileSending = () -> {};
+            try { // what another thread would do meanwhile
+                rig.dispatcher.dispatch(new Pair("announce", "b"));
+            } catch (InterruptedException e) {
+                throw new AssertionError(e);
+            }
+            assertEquals(EffectState.PENDING, state("k2"));
+        };
+        dispatch();
+        dispatch();
+        assertEquals(List.of("k1", "k2"), sink.sentKeys());
+        assertEquals(EffectState.CONFIRMED, state("k2"));
+    }
+
+    private void announceLarge(Job job, String key, int bytes) {
+        Content content = new Content("text/plain", null, new byte[bytes]);
+        large = new Announcement("note", key, "announce", content, content.digest("announce"), MAX_AGE);
+        announce(job, key);
+        large = null;
     }
 
     @Test
@@ -313,6 +390,9 @@ class DispatcherTest {
         assertEquals(EffectState.SENDING, state("k1"));
         rig.time.pass(Duration.ofMillis(10));
         rig.sink.readBacks.add(new ReadBack.Absent("not there"));
+        dispatch();
+        assertEquals(EffectState.PENDING, state("k1"));
+        rig.time.pass(Duration.ofSeconds(1));
         dispatch();
         assertEquals(EffectState.CONFIRMED, state("k1"));
         assertEquals(List.of("k1"), rig.sink.readBack);

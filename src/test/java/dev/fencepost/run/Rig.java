@@ -432,6 +432,7 @@ public final class Rig implements AutoCloseable {
         public final List<Effect> sent = new ArrayList<>();
         public final List<String> readBack = new ArrayList<>();
         public Runnable whileSending = () -> {};
+        public Runnable whileReadingBack = () -> {};
         public Duration lockDelay = Duration.ZERO;
         public boolean idempotent;
         public int maxTries;
@@ -467,6 +468,7 @@ public final class Rig implements AutoCloseable {
         @Override
         public ReadBack readBack(Effect effect) {
             readBack.add(effect.key());
+            whileReadingBack.run();
             ReadBack next = readBacks.poll();
             return next == null ? new ReadBack.CannotTell("nobody knows", false) : next;
         }

@@ -1283,13 +1283,60 @@ abstract class OutboxContract extends Contract {
         @Test
         void noOtherStateExpires() {
             for (EffectState state : EffectState.values()) {
-                if (state != EffectState.PENDING && state != EffectState.EXPIRED) {
+                if (!List.of(EffectState.PENDING, EffectState.EXPIRED, EffectState.SENDING)
+                        .contains(state)) {
                     String key = in(state);
                     pass(DAY.multipliedBy(2));
                     assertFalse(expired().contains(key));
                     assertEquals(state, state(key));
                 }
             }
+        }
+
+        /** Nobody who does not know the sink adopts it, and nobody who knows it may be left. */
+        @Test
+        void whatADeadSenderLeftWaitsForAPersonWhenNobodyKnowsItsSinkAnyMore() {
+            Pair pair = newPair();
+            String key = announced(pair, Duration.ofHours(2));
+            String later = announced(pair);
+            Lease lease = sender(pair);
+            begun(lease, pair);
+            pass(Duration.ofHours(2).minus(site().step()));
+            assertFalse(expired().contains(key));
+            pass(site().step());
+
+            assertTrue(expired().contains(key));
+
+            EffectView view = shown(key);
+            assertEquals(EffectState.UNKNOWN, view.state());
+            assertTrue(view.waits());
+            assertNull(view.nextAt());
+            assertFalse(expired().contains(key));
+            assertEquals(later, due(pair));
+        }
+
+        @Test
+        void whatIsJustBeingSentIsNotTakenForADeadSendersWork() {
+            Pair pair = newPair();
+            String key = announced(pair, Duration.ofHours(2));
+            begun(granted(pair.leaseResource(), BEN, Duration.ofHours(3)), pair);
+            pass(Duration.ofHours(2));
+            assertFalse(expired().contains(key));
+            assertEquals(EffectState.SENDING, state(key));
+            pass(Duration.ofHours(1));
+            assertTrue(expired().contains(key));
+        }
+
+        @Test
+        void whatWasSentALittleWhileAgoIsLeftToTheLockDelay() {
+            Pair pair = newPair();
+            String key = announced(pair, Duration.ofHours(2));
+            pass(Duration.ofHours(1).plusMinutes(50));
+            begun(sender(pair), pair);
+            pass(Duration.ofMinutes(30));
+            assertFalse(expired().contains(key));
+            pass(Duration.ofMinutes(30));
+            assertTrue(expired().contains(key));
         }
 
         @Test

@@ -16,6 +16,7 @@ import dev.fencepost.lease.Refusal;
 import dev.fencepost.lease.RunId;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
@@ -31,6 +32,7 @@ import org.jspecify.annotations.Nullable;
 final class JdbcOutbox implements Outbox {
 
     private static final int MAX_EXPIRED_AT_ONCE = 500;
+    private static final Duration LONGEST_LOCK_DELAY = Duration.ofHours(1);
     private static final int SHOWN_OF_DIGEST = 12;
     private static final String PERSON = "person";
 
@@ -92,20 +94,43 @@ final class JdbcOutbox implements Outbox {
             + DUE
             + ") order by case when l.owner is null then 0 else 1 end, coalesce(next_at, last_sent_at) limit :limit");
 
-    static final Sql NEXT = Sql.of("""
+    static final Sql NEXT =
+            Sql.of("""
             select key, job, slot_key, name, sink, resource, fence, run_id, content_type, target,
                 (select c.content from effect_content c where c.key = effect.key) as content,
                 announced_at, expires_at, state, tries, may_be_sent, override_fence, checks, last_sent_at, {now} as now
-            from effect where id =\s""" + turn(":pair") + " and state in ('PENDING', 'UNKNOWN') and " + DUE);
+            from effect where id =\s""" + turn(":pair") + " and state in ('PENDING', 'UNKNOWN') and size <= :most and " + DUE);
 
-    /** One that is locked is just being begun, or a person decides on it: the next call looks again. */
+    /**
+     * One that is locked is just being begun, or a person decides on it: the next call looks again. The ids are chosen once, by an
+     * expression of their own: PostgreSQL may run a list in a condition again for each row, and each time it would have another limit.
+     */
     static final Sql EXPIRE = Sql.of("""
-            update effect set state = 'EXPIRED', settled_at = {now}, changed_at = {now}, written_at = {now}, waits = true,
-                next_at = null, reason = 'older than its max-age'
-            where state = 'PENDING' and id in (
+            with chosen as (
                 select id from effect where state = 'PENDING' and\s""" + TOO_OLD + """
 
                 order by expires_at limit :limit {skip_locked})
+            update effect set state = 'EXPIRED', settled_at = {now}, changed_at = {now}, written_at = {now}, waits = true,
+                next_at = null, reason = 'older than its max-age'
+            where state = 'PENDING' and id in (select id from chosen)
+            returning\s""" + VIEW_COLUMNS);
+
+    /**
+     * A dead sender's, of a sink that no node knows any more: nobody would adopt it. It is too old to be begun again meanwhile, and by now
+     * any lock-delay would be over.
+     */
+    private static final Sql LEAVE_TO_PEOPLE = Sql.of("""
+            with chosen as (
+                select id from effect where settled_at is null and state = 'SENDING' and\s""" + TOO_OLD + """
+
+                and last_sent_at + :rest {ms} <=\s""" + NOW + """
+
+                and not exists (select 1 from lease l where l.resource = effect.pair and l.owner is not null and {live l})
+                order by expires_at limit :limit {skip_locked})
+            update effect set state = 'UNKNOWN', may_be_sent = true, checks = 0, waits = true, next_at = null,
+                changed_at = {now}, written_at = {now},
+                reason = 'its sender died, and no node that knows its sink has looked after it'
+            where state = 'SENDING' and id in (select id from chosen)
             returning\s""" + VIEW_COLUMNS);
 
     private static final Sql ADOPT = Sql.of(JdbcLeases.LOCK, """
@@ -292,10 +317,12 @@ final class JdbcOutbox implements Outbox {
 
     @Override
     public List<EffectView> expire() {
-        return database.write(
-                "expire effects",
-                Urgency.NORMAL,
-                session -> views(session.one(EXPIRE, Params.of("limit", MAX_EXPIRED_AT_ONCE))));
+        Params params = Params.of("limit", MAX_EXPIRED_AT_ONCE).and("rest", LONGEST_LOCK_DELAY.toMillis());
+        return database.write("expire effects", Urgency.NORMAL, session -> {
+            List<EffectView> changed = new ArrayList<>(views(session.one(EXPIRE, params)));
+            changed.addAll(views(session.one(LEAVE_TO_PEOPLE, params)));
+            return changed;
+        });
     }
 
     @Override
@@ -314,10 +341,13 @@ final class JdbcOutbox implements Outbox {
     }
 
     @Override
-    public @Nullable Effect next(Pair pair) {
+    public @Nullable Effect next(Pair pair, int mostBytes) {
         return database.<Optional<Effect>>read(
                         "next effect of " + pair,
-                        session -> Optional.ofNullable(session.one(NEXT, Params.of("pair", pair.leaseResource()))
+                        session -> Optional.ofNullable(session.one(
+                                                NEXT,
+                                                Params.of("pair", pair.leaseResource())
+                                                        .and("most", mostBytes))
                                         .first())
                                 .map(JdbcOutbox::effect))
                 .orElse(null);

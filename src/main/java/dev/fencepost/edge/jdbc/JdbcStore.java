@@ -229,8 +229,8 @@ public final class JdbcStore implements Store {
     }
 
     @Override
-    public @Nullable Effect next(Pair pair) {
-        return outbox.next(pair);
+    public @Nullable Effect next(Pair pair, int mostBytes) {
+        return outbox.next(pair, mostBytes);
     }
 
     @Override

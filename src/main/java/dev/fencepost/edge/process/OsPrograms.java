@@ -4,7 +4,6 @@ import dev.fencepost.host.Programs;
 import dev.fencepost.host.Spawner;
 import dev.fencepost.host.Time;
 import dev.fencepost.lease.RunId;
-import java.io.ByteArrayOutputStream;
 import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
@@ -13,8 +12,9 @@ import java.lang.ProcessBuilder.Redirect;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Arrays;
+import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
@@ -176,12 +176,16 @@ public final class OsPrograms implements Programs {
         }
     }
 
-    /** What a stream gave: its beginning, or its end. */
+    /** What a stream gave: its beginning, or its end. In blocks, since one array that grows would need three times its size. */
     private static final class Capture {
+        private static final int BLOCK = 64 << 10;
+
         private final int limit;
         private final boolean whole;
         private final Process process;
-        private final ByteArrayOutputStream kept = new ByteArrayOutputStream();
+        private final Deque<byte[]> blocks = new ArrayDeque<>();
+        private int used = BLOCK; // of the last block
+        private int size;
         private volatile boolean overflown;
 
         /** @param whole whether more than the limit is too much, and ends the process, or only its end is wanted */
@@ -192,7 +196,7 @@ public final class OsPrograms implements Programs {
         }
 
         void read(InputStream in) {
-            byte[] block = new byte[64 << 10];
+            byte[] block = new byte[BLOCK];
             try (in) {
                 for (int length = in.read(block); length >= 0; length = in.read(block)) {
                     add(block, length);
@@ -207,13 +211,24 @@ public final class OsPrograms implements Programs {
         }
 
         private synchronized void add(byte[] block, int length) {
-            kept.write(block, 0, length);
+            for (int from = 0; from < length; ) {
+                if (used == BLOCK) {
+                    blocks.add(new byte[BLOCK]);
+                    used = 0;
+                }
+                int part = Math.min(length - from, BLOCK - used);
+                System.arraycopy(block, from, blocks.getLast(), used, part);
+                used += part;
+                size += part;
+                from += part;
+            }
             if (whole) {
-                overflown |= kept.size() > limit;
-            } else if (kept.size() > 8 * limit) {
-                byte[] end = bytes();
-                kept.reset();
-                kept.writeBytes(end);
+                overflown |= size > limit;
+            } else {
+                while (size - BLOCK >= limit) {
+                    blocks.removeFirst();
+                    size -= BLOCK;
+                }
             }
         }
 
@@ -222,11 +237,18 @@ public final class OsPrograms implements Programs {
         }
 
         synchronized byte[] bytes() {
-            byte[] all = kept.toByteArray();
-            if (all.length <= limit) {
-                return all;
+            byte[] bytes = new byte[Math.min(size, limit)];
+            int skipped = whole ? 0 : size - bytes.length;
+            int at = -skipped;
+            for (byte[] block : blocks) {
+                int from = Math.max(0, -at);
+                int part = Math.min(BLOCK - from, bytes.length - Math.max(0, at));
+                if (part > 0) {
+                    System.arraycopy(block, from, bytes, Math.max(0, at), part);
+                }
+                at += BLOCK;
             }
-            return whole ? Arrays.copyOf(all, limit) : Arrays.copyOfRange(all, all.length - limit, all.length);
+            return bytes;
         }
     }
 }

@@ -234,8 +234,8 @@ final class GuardedStore implements Store {
     }
 
     @Override
-    public @Nullable Effect next(Pair pair) {
-        return this.<@Nullable Effect>guarded("next-effect", () -> store.next(pair));
+    public @Nullable Effect next(Pair pair, int mostBytes) {
+        return this.<@Nullable Effect>guarded("next-effect", () -> store.next(pair, mostBytes));
     }
 
     @Override

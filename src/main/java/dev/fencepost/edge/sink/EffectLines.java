@@ -196,6 +196,12 @@ final class EffectLines {
     }
 
     private static Line checked(int number, Map<String, String> fields) throws Unpublishable {
+        for (Map.Entry<String, String> field : fields.entrySet()) {
+            if (!StandardCharsets.UTF_8.newEncoder().canEncode(field.getValue())) {
+                throw wrong(
+                        number, field.getKey() + " has one half of a character (\\ud800 to \\udfff) without the other");
+            }
+        }
         String name = fields.get("name");
         String sink = fields.get("sink");
         if (name == null || sink == null) {

@@ -24,6 +24,7 @@ final class GitRemote {
     /** Under this name git knows it. */
     static final String NAME = "fencepost";
 
+    private static final List<String> PROTOCOLS = List.of("https", "http", "ssh", "git", "file");
     private static final Pattern SCP_LIKE = Pattern.compile("[^/:]+:.*");
     private static final Pattern WITH_USER = Pattern.compile("(?i)(https?://)([^/?#]*)@(.*)");
     private static final Pattern SCHEME = Pattern.compile("([a-z][a-z0-9+.-]*)://.*");
@@ -51,6 +52,9 @@ final class GitRemote {
             }
         } else {
             url = address;
+        }
+        if (!PROTOCOLS.contains(protocol())) { // others are programs of their own; the address may come from a clone
+            throw new IOException("the remote's address is by none of " + String.join(", ", PROTOCOLS));
         }
         settings.add(Map.entry("protocol." + protocol() + ".allow", "always"));
         settings.add(Map.entry("remote." + NAME + ".url", url));

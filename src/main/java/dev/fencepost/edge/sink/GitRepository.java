@@ -4,6 +4,7 @@ import dev.fencepost.effect.SinkDefinition;
 import dev.fencepost.host.Programs.Ended;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -43,6 +44,17 @@ final class GitRepository implements AutoCloseable {
     @Override
     public void close() {
         GitRepositories.close(lock);
+    }
+
+    /**
+     * A bare repository that is empty but for what this one has, for work that shall leave nothing behind here.
+     *
+     * @param folder where it is made; whoever asks deletes it
+     */
+    GitRepository scratch(Path folder) throws IOException, InterruptedException {
+        succeeded(run("init", "--quiet", "--bare", "--template=", folder.toString()));
+        Files.writeString(folder.resolve("objects/info/alternates"), objects() + "\n");
+        return new GitRepository(folder, git, sink, remote, () -> {});
     }
 
     Path objects() {

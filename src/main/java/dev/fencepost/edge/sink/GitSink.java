@@ -92,7 +92,7 @@ public final class GitSink implements Sink {
             if (known != null) {
                 return new Delivery.Confirmed(receipt(known));
             }
-            Fence accepted = chain.fence();
+            Fence accepted = chain.fence(effect.pair().resource());
             if (!accepted.lets(effect.fence(), effect.runId()) && !effect.override()) {
                 return refused(effect, accepted);
             }

@@ -1,5 +1,6 @@
 package dev.fencepost.edge.sink;
 
+import dev.fencepost.effect.Content;
 import dev.fencepost.host.Programs.Ended;
 import dev.fencepost.run.Publications.Unpublishable;
 import dev.fencepost.run.Secrets;
@@ -29,7 +30,7 @@ final class GitStaging {
     private static final String LINK = "120000";
     private static final String SUBMODULE = "160000";
     private static final String NONE = "000000";
-    private static final long MAX_SEARCHED_BYTES = 30L << 20;
+    private static final long MAX_SEARCHED_BYTES = Content.MAX_BYTES + 1000L;
 
     private final GitRepository repository;
     private final Path worktree;

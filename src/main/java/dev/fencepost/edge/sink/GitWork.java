@@ -13,7 +13,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -70,7 +69,12 @@ final class GitWork {
             Map<String, String> toBe = Map.of("GIT_DIR", dotGit.toString());
             in(repository, toBe, "init", "--quiet", "--template=", "--initial-branch=" + sink.branch());
             if (ownCopy) {
-                copy(repository.objects(), dotGit.resolve("objects"));
+                if (base != null) { // and no more: there are objects of other branches and other jobs
+                    byte[] wanted = (base + "\n").getBytes(StandardCharsets.US_ASCII);
+                    Path pack = Files.createDirectories(dotGit.resolve("objects/pack"));
+                    GitRepository.succeeded(repository.run(
+                            Map.of(), wanted, "pack-objects", "--quiet", "--revs", pack.resolve("pack") + ""));
+                }
             } else {
                 Files.createDirectories(dotGit.resolve("objects/info"));
                 Files.writeString(dotGit.resolve("objects/info/alternates"), repository.objects() + "\n");
@@ -114,19 +118,6 @@ final class GitWork {
                     || List.of(path.split("/", -1)).contains("..")) {
                 throw new IOException("path " + path + " of sink " + sink.name()
                         + " leads out of the tree; write it relative to the top of the repository");
-            }
-        }
-    }
-
-    private static void copy(Path from, Path to) throws IOException {
-        try (Stream<Path> files = Files.walk(from)) {
-            for (Path file : (Iterable<Path>) files::iterator) {
-                Path copy = to.resolve(from.relativize(file));
-                if (Files.isDirectory(file)) {
-                    Files.createDirectories(copy);
-                } else {
-                    Files.copy(file, copy, StandardCopyOption.REPLACE_EXISTING);
-                }
             }
         }
     }
@@ -177,6 +168,21 @@ final class GitWork {
         }
     }
 
+    private void deleteThoughInterrupted(Path folder) {
+        boolean interrupted = Thread.interrupted();
+        try {
+            delete(folder);
+        } catch (IOException left) {
+            // the next one has a folder of its own
+        } catch (InterruptedException again) {
+            interrupted = true;
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
     private Ended program(String... words) throws IOException, InterruptedException {
         return programs.run(List.of(words), PROGRAMS_ONLY, null, NOTHING, DELETE_LIMIT);
     }
@@ -201,9 +207,13 @@ final class GitWork {
         if (worktree == null || !Files.isDirectory(worktree, LinkOption.NOFOLLOW_LINKS)) {
             throw new Unpublishable("the worktree of the run is gone", null);
         }
-        Path index = worktree.resolveSibling("publish.index");
-        try (GitRepository repository = repositories.open(sink, COLLECT_LIMIT)) {
-            Files.deleteIfExists(index);
+        Path scratch = worktree.resolveSibling("publish.git");
+        Path index = scratch.resolve("publish.index");
+        try (GitRepository shared = repositories.open(sink, COLLECT_LIMIT)) {
+            // Contents are masked after git has stored them: what still holds a secret must not come among the shared
+            // objects.
+            delete(scratch);
+            GitRepository repository = shared.scratch(scratch);
             GitStaging staging = new GitStaging(repository, worktree, index, place.base());
             String tree = staging.tree(sink.paths(), secrets);
             if (tree == null) {
@@ -223,11 +233,7 @@ final class GitWork {
         } catch (IOException e) {
             throw new Unpublishable("the work cannot be committed: " + secrets.masked(e.getMessage() + ""), e);
         } finally {
-            try {
-                Files.deleteIfExists(index);
-            } catch (IOException left) {
-                // the next one has a folder of its own
-            }
+            deleteThoughInterrupted(scratch);
         }
     }
 
@@ -240,7 +246,6 @@ final class GitWork {
             words.add("^" + base);
         }
         Ended ended = repository.run(words.toArray(String[]::new));
-        repository.run("update-ref", "-d", ref);
         if (ended.out().length > Content.MAX_BYTES) {
             throw new Unpublishable(
                     "the commit is too big to be published: packed it has more than " + (Content.MAX_BYTES >> 20)

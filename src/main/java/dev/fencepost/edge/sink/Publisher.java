@@ -34,6 +34,8 @@ import org.jspecify.annotations.Nullable;
 public final class Publisher implements Publications {
 
     private static final Pattern PLACEHOLDER = Pattern.compile("\\{(job|slot|attempt|fence)}");
+    private static final Pattern MADE_KEY =
+            Pattern.compile("([a-z0-9][a-z0-9._-]*)@([0-9]{4}-[0-9]{2}-[0-9]{2}T|manual:)");
     private static final Pattern MEDIA_TYPE = Pattern.compile("[A-Za-z0-9.+_-]+/[A-Za-z0-9.+*_-]+( *;[\\x20-\\x7e]*)?");
 
     /** The contents of all effects of one run: they are in memory together. */
@@ -305,6 +307,11 @@ public final class Publisher implements Publications {
                 }
             }
             String key = line.key() == null ? keyOf(line.name()) : line.key();
+            Matcher made = MADE_KEY.matcher(key);
+            if (made.lookingAt() && !made.group(1).equals(job.id())) {
+                throw line.wrong("the key " + key + " is one that is made for effects of the job " + made.group(1)
+                        + ", which could not announce it any more; choose another");
+            }
             if (key.length() > Announcement.MAX_KEY_LENGTH) {
                 throw line.wrong("the key " + key + " is too long; choose a shorter name");
             }

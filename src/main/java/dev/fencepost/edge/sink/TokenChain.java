@@ -27,10 +27,11 @@ import org.jspecify.annotations.Nullable;
 final class TokenChain {
 
     private static final String BEGINNING = "Tokens of ";
-    private static final Pattern TOKEN = Pattern.compile("(?m)^Token: ([1-9][0-9]{0,18})$");
-    private static final Pattern RUN = Pattern.compile("(?m)^Run: ([0-9a-f-]{36})$");
-    private static final Pattern COMMIT = Pattern.compile("(?m)^Commit: ([0-9a-f]{40})$");
-    private static final Pattern BRANCH = Pattern.compile("(?m)^Branch: (.*)$");
+    private static final String OF = " of ";
+    private static final Pattern TOKEN = Pattern.compile("(?md)^Token: ([1-9][0-9]{0,18})$");
+    private static final Pattern RUN = Pattern.compile("(?md)^Run: ([0-9a-f-]{36})$");
+    private static final Pattern COMMIT = Pattern.compile("(?md)^Commit: ([0-9a-f]{40})$");
+    private static final Pattern BRANCH = Pattern.compile("(?md)^Branch: (.*)$");
     private static final Pattern ASCII = Pattern.compile("\\p{ASCII}*");
 
     private final GitRepository repository;
@@ -45,9 +46,9 @@ final class TokenChain {
     /**
      * The highest token.
      *
-     * @throws IOException if the ref holds something else than such a chain
+     * @throws IOException if the ref holds something else than such a chain, or that of another resource, whose tokens say nothing of ours
      */
-    Fence fence() throws IOException, InterruptedException {
+    Fence fence(String resource) throws IOException, InterruptedException {
         if (tip == null) {
             return Fence.NONE;
         }
@@ -55,6 +56,11 @@ final class TokenChain {
                 .text();
         Matcher token = TOKEN.matcher(message);
         Matcher run = RUN.matcher(message);
+        int of = message.indexOf(OF);
+        if (message.startsWith("Token") && of > 0 && !message.startsWith(resource + "\n", of + OF.length())) {
+            throw new IOException("the token ref of the remote holds the tokens of another job, in the commit " + tip
+                    + "; name another fence-ref, since each job needs one of its own");
+        }
         if (message.startsWith(BEGINNING) && !token.find()) {
             return Fence.NONE;
         }

@@ -622,6 +622,21 @@ class GitSinkTest {
     }
 
     @Test
+    void tokensOfAnotherJobInTheSameFenceRefSayNothingOfOurs() throws Exception {
+        SinkDefinition.Git shared =
+                GitSite.definition(site.remote.toString(), null, "refs/fencepost/all", LIMIT, "content");
+        Announcement first = one.work(shared, "content/first.md", "1\n");
+        assertInstanceOf(Delivery.Confirmed.class, one.sink(shared).deliver(effect(first, 7, run())));
+        Announcement work = one.work(shared, "content/new.md", "new\n");
+        String before = site.head("refs/heads/main");
+        for (long fence : List.of(3L, 7L, 9L)) {
+            Delivery.NotNow no = notNow(shared, GitSite.effect(work, "other@1/git", "other", fence, run(), false));
+            assertTrue(no.reason().contains("each job needs one of its own"), no.reason());
+        }
+        assertEquals(before, site.head("refs/heads/main"));
+    }
+
+    @Test
     void programsInTheAddressAreNotStarted() throws Exception {
         Effect effect = effect(one.work(definition, "content/new.md", "new\n"), 7, run());
         Path mark = site.root.resolve("mark");
@@ -629,6 +644,10 @@ class GitSinkTest {
             notNow(GitSite.definition(address, null, null, LIMIT, "content"), effect);
         }
         assertFalse(Files.exists(mark));
+        for (String address : List.of("ext://touch", "fd://7/x", "other://host/x")) {
+            Delivery.NotNow no = notNow(GitSite.definition(address, null, null, LIMIT, "content"), effect);
+            assertTrue(no.reason().contains("by none of https"), no.reason());
+        }
     }
 
     @Test

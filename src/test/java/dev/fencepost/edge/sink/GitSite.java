@@ -232,12 +232,17 @@ final class GitSite {
     }
 
     static Effect effect(Announcement announced, String key, long fence, RunId runId, boolean override) {
+        return effect(announced, key, "article", fence, runId, override);
+    }
+
+    static Effect effect(
+            Announcement announced, String key, String resource, long fence, RunId runId, boolean override) {
         return new Effect(
                 key,
                 "article",
                 SLOT.key(),
                 announced.name(),
-                new Pair(announced.sink(), "article"),
+                new Pair(announced.sink(), resource),
                 new FencingToken(fence),
                 runId,
                 announced.content(),

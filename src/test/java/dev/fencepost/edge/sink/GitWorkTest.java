@@ -28,6 +28,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -368,6 +369,40 @@ class GitWorkTest {
                         .map(run -> Files.exists(run.worktree(), LinkOption.NOFOLLOW_LINKS))
                         .toList());
         assertTrue(Files.exists(runs.getFirst().files().output()), "only worktrees are deleted");
+    }
+
+    /** Objects of the shared repository may be read by the runs of all jobs. */
+    @Test
+    void whatARunLeavesComesNotAmongTheSharedObjects() throws Exception {
+        Run run = open();
+        String before = objects();
+        run.write("content/leak.md", "my key is hunter22\n");
+        run.collect();
+        assertEquals(before, objects());
+        assertFalse(Files.exists(run.worktree().resolveSibling("publish.git")));
+    }
+
+    private String objects() throws Exception {
+        try (Stream<Path> repositories = Files.list(node.state.resolve("git"))) {
+            Path shared = repositories
+                    .filter(each -> each.toString().endsWith(".git"))
+                    .findFirst()
+                    .orElseThrow();
+            return site.git(shared, "cat-file", "--batch-all-objects", "--batch-check");
+        }
+    }
+
+    @Test
+    void anotherUserGetsNoObjectsOfOthers() throws Exception {
+        node.work(site.definition(), "content/other.md", "of another run\n");
+        String other = site.git(site.root.resolve("person"), "rev-parse", "HEAD:content/old.md");
+        Job job =
+                GitSite.job(List.of(new Publication("git", site.definition(), null, null)), null, "nobody", "hunter22");
+        Run run = node.open(job, Slot.at(Instant.parse("2026-03-29T02:00:00Z")));
+        String own = site.git(run.worktree(), "cat-file", "--batch-all-objects", "--batch-check=%(objectname)");
+        assertTrue(own.contains(other), own);
+        String all = site.git(run.worktree(), "rev-list", "--objects", "--no-object-names", "HEAD");
+        assertEquals(all.lines().sorted().toList(), own.lines().sorted().toList());
     }
 
     @Test

@@ -33,7 +33,7 @@ class ArchitectureTest {
 
     private static final String ROOT = "dev.fencepost";
     private static final String[] CORE = {
-        ROOT, ROOT + ".host", ROOT + ".schedule", ROOT + ".lease", ROOT + ".effect", ROOT + ".run"
+        ROOT, ROOT + ".host", ROOT + ".schedule", ROOT + ".lease", ROOT + ".effect", ROOT + ".work", ROOT + ".run"
     };
 
     @ArchTest
@@ -77,6 +77,9 @@ class ArchitectureTest {
 
     @ArchTest
     static final ArchRule EFFECT_KNOWS_WHAT_COMES_BEFORE_IT = onlyKnows(".effect", ".host", ".lease");
+
+    @ArchTest
+    static final ArchRule WORK_KNOWS_WHAT_COMES_BEFORE_IT = onlyKnows(".work", ".host", ".lease");
 
     @ArchTest
     static final ArchRule EDGE_PACKAGES_DO_NOT_SEE_EACH_OTHER = slices().matching(ROOT + ".edge.(*)..")

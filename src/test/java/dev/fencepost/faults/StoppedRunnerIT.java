@@ -96,7 +96,9 @@ class StoppedRunnerIT {
                     refused,
                     a.linesContaining("completion refused, STALE_TOKEN").size(),
                     a::said);
-            assertEquals(1, a.metric("lease_lost_total", "job=\"work\"") + refused, a::said);
+            assertEquals(
+                    1, refused, "its end is refused and recorded, whether its own watch or the store noticed first");
+            assertTrue(a.metric("lease_lost_total", "job=\"work\"") <= 1, a::said);
             assertEquals(0, a.linesContaining(" ERROR ").size(), a::said);
         }
     }

@@ -27,7 +27,7 @@ public interface Programs {
 
     /**
      * @param code its exit code; meaningless where it was killed for the limit
-     * @param out what it wrote to stdout, whole up to 32 MiB; a program that writes more is killed
+     * @param out what it wrote to stdout, whole up to 32 MiB; a program that writes more is killed, and nothing of it is given
      * @param err the end of what it wrote to stderr, at most 8 KiB
      * @param timedOut whether the limit passed
      */

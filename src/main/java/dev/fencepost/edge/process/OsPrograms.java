@@ -82,7 +82,7 @@ public final class OsPrograms implements Programs {
         closeStreams(process);
         if (out.isOverflown()) {
             return new Ended(
-                    -1, out.bytes(), command.getFirst() + " wrote more than " + MAX_OUT_BYTES + " bytes", timedOut);
+                    -1, new byte[0], command.getFirst() + " wrote more than " + MAX_OUT_BYTES + " bytes", timedOut);
         }
         return new Ended(
                 process.exitValue(), out.bytes(), new String(err.bytes(), StandardCharsets.UTF_8).strip(), timedOut);
@@ -224,6 +224,11 @@ public final class OsPrograms implements Programs {
             }
             if (whole) {
                 overflown |= size > limit;
+                if (overflown) {
+                    blocks.clear();
+                    used = BLOCK;
+                    size = 0;
+                }
             } else {
                 while (size - BLOCK >= limit) {
                     blocks.removeFirst();

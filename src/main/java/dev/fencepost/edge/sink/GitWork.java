@@ -227,7 +227,8 @@ final class GitWork {
                     + "\n"
                     + secrets.masked(message).replace("\0", "").strip() + "\n";
             String commit = repository.store("commit", text.getBytes(StandardCharsets.UTF_8));
-            Content content = new Content("application/x-git-bundle", commit, bundle(repository, commit, place.base()));
+            Content content =
+                    new Content("application/x-git-bundle", commit, bundle(repository, scratch, commit, place.base()));
             return new Announcement(
                     name, key, sink.name(), content, content.digestWithoutBytes(sink.name()), sink.maxAge());
         } catch (IOException e) {
@@ -237,21 +238,23 @@ final class GitWork {
         }
     }
 
-    private static byte[] bundle(GitRepository repository, String commit, @Nullable String base)
+    /** By a file, since one that is too big must not come into memory. */
+    private static byte[] bundle(GitRepository repository, Path scratch, String commit, @Nullable String base)
             throws IOException, InterruptedException, Unpublishable {
+        Path bundle = scratch.resolve("publish.bundle");
         String ref = "refs/fencepost-out/" + commit;
         GitRepository.succeeded(repository.run("update-ref", ref, commit));
-        List<String> words = new ArrayList<>(List.of("bundle", "create", "--quiet", "-", ref));
+        List<String> words = new ArrayList<>(List.of("bundle", "create", "--quiet", bundle.toString(), ref));
         if (base != null) {
             words.add("^" + base);
         }
-        Ended ended = repository.run(words.toArray(String[]::new));
-        if (ended.out().length > Content.MAX_BYTES) {
+        GitRepository.succeeded(repository.run(words.toArray(String[]::new)));
+        if (Files.size(bundle) > Content.MAX_BYTES) {
             throw new Unpublishable(
                     "the commit is too big to be published: packed it has more than " + (Content.MAX_BYTES >> 20)
                             + " MiB; publish less, for instance by paths",
                     null);
         }
-        return GitRepository.succeeded(ended).out();
+        return Files.readAllBytes(bundle);
     }
 }

@@ -54,8 +54,13 @@ public interface Publications {
     /** Keys of what the run would have announced, as far as one can tell; of a run that lost its lease, for the record. */
     List<String> keys(Job job, Slot slot, RunFiles files);
 
-    /** After the end of the attempt. @param keep whether the work was not stored and may still be wanted */
-    void close(Job job, Place place, boolean keep);
+    /**
+     * After the end of the attempt, whatever it was: gives back what {@link #open} and {@link #collect} hold. Contents are in memory from
+     * the one to the other, so of the runs that announce something one at a time is between collect and close.
+     *
+     * @param keep whether the work was not stored and may still be wanted
+     */
+    void close(Job job, RunFiles files, Place place, boolean keep);
 
     /** What a run left cannot be announced. The message is for a person and for the attempt's reason. */
     final class Unpublishable extends Exception {

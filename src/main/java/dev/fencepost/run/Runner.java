@@ -190,11 +190,20 @@ public final class Runner {
         long began = time.bootMillis();
         try (DeadlineWatch.Handle ignored = watch.watch(keeper, () -> stopAtDeadline(job, slot, lease, keeper, stop))) {
             Verdict verdict = carryOut(job, slot, granted, keeper, stop, started);
-            Stored stored = store(job, slot, lease, keeper, verdict, stop);
+            Stored stored;
+            boolean keep = true;
+            try {
+                stored = store(job, slot, lease, keeper, verdict, stop);
+                keep = stored.refused() != null
+                        || !stored.completion().outcome().isSuccess();
+            } finally {
+                if (verdict.files() != null) {
+                    publications.close(job, verdict.files(), verdict.place(), keep);
+                }
+            }
             Refusal refused = stored.refused();
             Completion completion = stored.completion();
             Outcome outcome = refused == null ? completion.outcome() : Outcome.LEASE_LOST;
-            publications.close(job, verdict.place(), !outcome.isSuccess());
             if (refused == null) {
                 tellEffects(job, slot, lease, completion);
             }
@@ -272,9 +281,15 @@ public final class Runner {
     /**
      * How the child ended and what is to be stored of it.
      *
+     * @param files null where none were made
      * @param lostEffects keys of what it would have announced, if the lease is lost
      */
-    private record Verdict(Completion completion, @Nullable Exit exit, Place place, List<String> lostEffects) {}
+    private record Verdict(
+            Completion completion,
+            @Nullable Exit exit,
+            @Nullable RunFiles files,
+            Place place,
+            List<String> lostEffects) {}
 
     /** What became of a completion: as it is in the store, or why it is not there. */
     private record Stored(Completion completion, @Nullable Refusal refused) {}
@@ -298,9 +313,9 @@ public final class Runner {
             Job job, Slot slot, Start.Started granted, Keeper keeper, StopRequest stop, Consumer<RunFiles> started)
             throws InterruptedException {
         if (stop.reason() != null) {
-            return new Verdict(stopped(stop), null, Place.NONE, List.of());
+            return new Verdict(stopped(stop), null, null, Place.NONE, List.of());
         }
-        RunFiles files;
+        RunFiles files = null;
         ChildProcess child;
         Place place = Place.NONE;
         try {
@@ -313,13 +328,13 @@ public final class Runner {
                 stopAtDeadline(job, slot, granted.lease(), keeper, stop);
             }
             if (stop.reason() != null) {
-                return new Verdict(stopped(stop), null, place, List.of());
+                return new Verdict(stopped(stop), null, files, place, List.of());
             }
             child = start(job, slot, granted, files, place);
         } catch (Children.StartFailure | IOException e) {
             String reason = "could not be started: " + e.getMessage();
             Completion failed = new Completion(Outcome.FAILED, true, true, null, null, reason, null, null);
-            return new Verdict(failed, null, place, List.of());
+            return new Verdict(failed, null, files, place, List.of());
         }
         boolean over = false;
         try {
@@ -331,7 +346,7 @@ public final class Runner {
             over = true;
             Completion completion = completion(job, slot, granted, files, place, exit, output, stop);
             boolean lost = completion.outcome() == Outcome.LEASE_LOST;
-            return new Verdict(completion, exit, place, lost ? publications.keys(job, slot, files) : List.of());
+            return new Verdict(completion, exit, files, place, lost ? publications.keys(job, slot, files) : List.of());
         } finally {
             if (!over) { // an error of ours: nobody watches over the lease from here on, so the child must not go on
                 child.stop(Duration.ZERO);

@@ -35,7 +35,7 @@ public final class NoPublications implements Publications {
     }
 
     @Override
-    public void close(Job job, Place place, boolean keep) {
+    public void close(Job job, RunFiles files, Place place, boolean keep) {
         kept.add(keep);
     }
 }

@@ -26,6 +26,8 @@ final class JobReader {
     /** Shorter values are no secrets worth the name, and masking them would black out half of the output. */
     static final int SHORTEST_MASKED = 4;
 
+    private static final String WORKTREE = "the run's own worktree";
+
     private static final Duration LEAST_FRESH_AFTER = Duration.ofSeconds(1);
     private static final Pattern PLAIN_WORD = Pattern.compile("[A-Za-z0-9_./:=@%+,-]+");
 
@@ -84,12 +86,12 @@ final class JobReader {
         if (isCall && job.has("command")) {
             job.error("http", "the job has both command and http", "keep one of the two");
         }
+        Values ofPublish = new Values();
+        List<Publication> publish = new PublishReader(baseDir, ofPublish).read(job, id, !isCall);
         Values ofAction = new Values();
         Action action = isCall
                 ? new CallReader(job, baseDir, ofAction).read(timeout)
-                : command(job, own, env, secrets, masked, ofAction);
-        Values ofPublish = new Values();
-        List<Publication> publish = new PublishReader(baseDir, ofPublish).read(job, id, !isCall);
+                : command(job, workingDir(own, publish), env, secrets, masked, ofAction);
         boolean filesMustChange = filesMustChange(job, publish, ofPublish);
         if (timing == null
                 || action == null
@@ -140,23 +142,45 @@ final class JobReader {
         return new Definition(result, Findings.line(idNode), values.all());
     }
 
+    /**
+     * A command whose work is published with git begins in its own worktree, unless the file says where, or lies in the repository itself:
+     * elsewhere nothing that it writes would be published.
+     */
+    private @Nullable Given<Path> workingDir(Defaults own, List<Publication> publish) {
+        Given<Path> given = own.workingDir();
+        SinkDefinition.Git git = publish.stream()
+                .map(Publication::sink)
+                .filter(SinkDefinition.Git.class::isInstance)
+                .map(SinkDefinition.Git.class::cast)
+                .findFirst()
+                .orElse(null);
+        if (git == null || given == null || given.origin().kind() != Origin.Kind.BUILT_IN) {
+            return given;
+        }
+        Path repo = git.repo();
+        if (repo == null) {
+            return null;
+        }
+        return baseDir.startsWith(repo) ? given : Given.builtIn(repo, WORKTREE);
+    }
+
     private Action.@Nullable Command command(
             Section job,
-            Defaults own,
+            @Nullable Given<Path> workingDir,
             Map<String, Given<String>> env,
             Map<String, Given<String>> secrets,
             Set<String> masked,
             Values values) {
         Map<String, String> plainEnv = plain(env);
-        Path workingDir = own.workingDir() == null ? null : own.workingDir().value();
-        List<String> command = new CommandReader(job, environment).read(workingDir, plainEnv, plain(secrets));
+        Path directory = workingDir == null ? null : workingDir.value();
+        List<String> command = new CommandReader(job, environment).read(directory, plainEnv, plain(secrets));
         Given<String> stdin = job.read("stdin", text -> text);
         Given<String> runAs = job.read("run-as", HostUser::parse);
         if (command == null) {
             return null;
         }
         values.add("command", commandText(command, job, masked), job.origin("command"));
-        values.add("working-dir", own.workingDir(), Path::toString, "");
+        values.add("working-dir", workingDir, Path::toString, WORKTREE);
         env.forEach((name, variable) -> values.add(
                 "env." + name,
                 variable.equals(secrets.get(name)) || EnvironmentReader.looksSecret(name)
@@ -168,7 +192,7 @@ final class JobReader {
         values.add("run-as", runAs, user -> user, "the runner's own user");
         return new Action.Command(
                 command,
-                workingDir,
+                directory,
                 plainEnv,
                 stdin == null ? null : stdin.value(),
                 runAs == null ? null : runAs.value());

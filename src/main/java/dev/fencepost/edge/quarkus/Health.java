@@ -3,6 +3,8 @@ package dev.fencepost.edge.quarkus;
 import dev.fencepost.Node;
 import dev.fencepost.effect.EffectView;
 import dev.fencepost.effect.Outbox.Filter;
+import dev.fencepost.effect.Outbox.Tally;
+import dev.fencepost.effect.SinkDefinition;
 import dev.fencepost.lease.StoreException;
 import dev.fencepost.run.History.JobSummary;
 import dev.fencepost.run.Job;
@@ -12,6 +14,8 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.stream.Collectors;
 import org.eclipse.microprofile.health.HealthCheck;
 import org.eclipse.microprofile.health.HealthCheckResponse;
 import org.eclipse.microprofile.health.HealthCheckResponseBuilder;
@@ -119,6 +123,7 @@ final class Health {
     static class Fresh implements HealthCheck {
 
         private static final int MOST_NAMED = 20;
+        private static final Duration STRANDED = Duration.ofMinutes(15);
         private static final Filter WAITING = new Filter(null, List.of(), true);
 
         private final Service service;
@@ -152,7 +157,8 @@ final class Health {
                         effect.key(),
                         "effect to " + effect.pair().sink() + " is " + effect.state() + " since " + effect.changedAt()
                                 + " and waits for a person: fencepost effects show"));
-                return stale.isEmpty() && waiting.isEmpty()
+                boolean stranded = namesStranded(running, now, answer);
+                return stale.isEmpty() && waiting.isEmpty() && !stranded
                         ? answer.build()
                         : answer.down().build();
             } catch (StoreException e) {
@@ -160,6 +166,24 @@ final class Health {
                         .withData("reason", String.valueOf(e.getMessage()))
                         .build();
             }
+        }
+
+        /** Effects to a sink that this node's file does not name: another node may know it, and would have sent them by now. */
+        private static boolean namesStranded(Service.Running running, Instant now, HealthCheckResponseBuilder answer) {
+            Set<String> known =
+                    running.file().allSinks().stream().map(SinkDefinition::name).collect(Collectors.toSet());
+            boolean any = false;
+            for (Tally tally : running.guarded().tallies()) {
+                boolean old = Duration.between(tally.oldest(), now).compareTo(STRANDED) > 0;
+                if (tally.state().isOpen() && !known.contains(tally.sink()) && old) {
+                    any = true;
+                    answer.withData(
+                            "sink " + tally.sink(),
+                            tally.count() + " effects " + tally.state() + " since " + tally.oldest()
+                                    + ", and this jobs file names no such sink: put it back, or give them up");
+                }
+            }
+            return any;
         }
 
         private static void judge(

@@ -68,6 +68,15 @@ final class EffectLines {
         return new Unpublishable("line " + number + " of $FENCEPOST_EFFECTS: " + what, null);
     }
 
+    /** Whether nothing was announced, as far as one can see without reading. */
+    static boolean isEmpty(Path file) {
+        try {
+            return !Files.exists(file, LinkOption.NOFOLLOW_LINKS) || Files.size(file) == 0;
+        } catch (IOException inDoubt) {
+            return false;
+        }
+    }
+
     /** All lines, or an error that names the first wrong one. */
     static List<Line> read(Path file) throws Unpublishable {
         List<Line> lines = new ArrayList<>();

@@ -22,7 +22,11 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -39,9 +43,11 @@ public final class Publisher implements Publications {
     private static final Pattern MEDIA_TYPE = Pattern.compile("[A-Za-z0-9.+_-]+/[A-Za-z0-9.+*_-]+( *;[\\x20-\\x7e]*)?");
 
     /** The contents of all effects of one run: they are in memory together. */
-    private static final long MAX_TOTAL_BYTES = 64L << 20;
+    private static final long MAX_TOTAL_BYTES = 32L << 20;
 
     private final Map<String, SinkDefinition> named = new TreeMap<>();
+    private final Semaphore turn = new Semaphore(1, true);
+    private final Set<RunFiles> inMemory = ConcurrentHashMap.newKeySet();
     private final GitWork work;
     private final Journal journal;
 
@@ -117,6 +123,8 @@ public final class Publisher implements Publications {
             throws Unpublishable, InterruptedException {
         Secrets secrets = new Secrets(job.secrets());
         Gathering all = new Gathering(job, slot, attempt, fence, files, place, result, secrets);
+        awaitTurn(job, files);
+        boolean gathered = false;
         try {
             for (Publication publication : job.publish()) {
                 all.add(publication);
@@ -124,10 +132,29 @@ public final class Publisher implements Publications {
             for (EffectLines.Line line : EffectLines.read(files.effects())) {
                 all.add(line);
             }
+            gathered = true;
             return new Announced(all.effects, all.nothingToPublish);
         } catch (Unpublishable e) {
             throw new Unpublishable(secrets.masked(String.valueOf(e.getMessage())), e.getCause());
+        } finally {
+            if (!gathered && inMemory.remove(files)) {
+                turn.release();
+            }
         }
+    }
+
+    /** Whoever is before us holds its turn until its end is stored, at the longest for a ttl. */
+    private void awaitTurn(Job job, RunFiles files) throws Unpublishable, InterruptedException {
+        if (job.publish().isEmpty() && EffectLines.isEmpty(files.effects())) {
+            return;
+        }
+        if (!turn.tryAcquire(job.ttl().toMillis(), TimeUnit.MILLISECONDS)) {
+            throw new Unpublishable(
+                    "other runs of this node hold the memory for effects for longer than " + job.ttl()
+                            + ": their ends are not stored; is the store away?",
+                    null);
+        }
+        inMemory.add(files);
     }
 
     @Override
@@ -148,7 +175,10 @@ public final class Publisher implements Publications {
     }
 
     @Override
-    public void close(Job job, Place place, boolean keep) {
+    public void close(Job job, RunFiles files, Place place, boolean keep) {
+        if (inMemory.remove(files)) {
+            turn.release();
+        }
         if (place.worktree() != null && !keep) {
             delete(job, place.worktree());
         }

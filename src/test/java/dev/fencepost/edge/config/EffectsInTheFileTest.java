@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -37,6 +38,7 @@ class EffectsInTheFileTest {
     @BeforeEach
     void makeFiles() throws IOException {
         Files.createDirectories(dir.resolve("blog/.git"));
+        Files.createDirectories(dir.resolve(".git"));
         Files.createDirectories(dir.resolve("bare/objects"));
         Files.createDirectories(dir.resolve("bare/refs"));
         Files.writeString(dir.resolve("bare/HEAD"), "ref: refs/heads/main\n");
@@ -740,5 +742,24 @@ class EffectsInTheFileTest {
         assertEquals(1, refused.errors().size());
         assertTrue(refused.errors().getFirst().text().contains("fence-ref"), refused::toString);
         assertEquals(3, refused.errors().getFirst().line());
+    }
+
+    @Test
+    void aCommandThatPublishesBeginsInItsWorktreeUnlessTheFileSaysWhere() throws IOException {
+        JobsFile file = file("""
+                jobs:
+                  a: { command: [date], publish: [ { git: { repo: blog } } ] }
+                  b: { command: [date], publish: [ { git: { remote: "https://git.example/x.git" } } ] }
+                  c: { command: [date], working-dir: www, publish: [ { git: { repo: blog } } ] }
+                  d: { command: [date], publish: [ { git: { repo: . } } ] }
+                """);
+        assertEquals(dir.resolve("blog"), directoryOf(file, "a"));
+        assertNull(directoryOf(file, "b"));
+        assertEquals(dir.resolve("www"), directoryOf(file, "c"));
+        assertEquals(dir, directoryOf(file, "d"));
+    }
+
+    private static @Nullable Path directoryOf(JobsFile file, String job) {
+        return ((Action.Command) file.job(job).orElseThrow().action()).workingDir();
     }
 }

@@ -222,7 +222,11 @@ final class GitSite {
         }
 
         Announced collect(byte @Nullable [] result) throws Exception {
-            return node.publisher.collect(job, slot, 1, 7, files, place, result);
+            try {
+                return node.publisher.collect(job, slot, 1, 7, files, place, result);
+            } finally {
+                node.publisher.close(job, files, Place.NONE, true); // lets other runs have their turn
+            }
         }
     }
 

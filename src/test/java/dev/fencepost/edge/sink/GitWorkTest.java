@@ -87,7 +87,7 @@ class GitWorkTest {
         assertEquals(
                 "article 2026-03-29T01:00:00Z\n\nby article, try 1, token 7",
                 site.git(site.remote, "log", "-1", "--format=%B", commit));
-        node.publisher.close(run.job(), run.place(), false);
+        node.publisher.close(run.job(), run.files(), run.place(), false);
         assertFalse(Files.exists(run.worktree()));
     }
 
@@ -360,7 +360,7 @@ class GitWorkTest {
             Path folder = run.files().output().getParent();
             Files.setLastModifiedTime(
                     folder, java.nio.file.attribute.FileTime.from(Instant.EPOCH.plusSeconds(100 + i)));
-            node.publisher.close(run.job(), run.place(), true);
+            node.publisher.close(run.job(), run.files(), run.place(), true);
             runs.add(run);
         }
         assertEquals(

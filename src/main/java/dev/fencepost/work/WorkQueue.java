@@ -31,8 +31,10 @@ public interface WorkQueue {
 
     /**
      * Claims one item by its id. Refused: {@code UNKNOWN}, {@code ALREADY_DONE}, {@code DEAD}, {@code HELD} (a live lease, the same
-     * owner's included), {@code NOT_YET}, {@code AT_CAPACITY}. A claim raises the token by one, as grants do, and counts an attempt; an
-     * item whose tries are used up becomes DEAD instead.
+     * owner's included; also if the run id holds another item), {@code NOT_YET}, {@code AT_CAPACITY}. A claim raises the token by one, as
+     * grants do, and counts an attempt; an item whose tries are used up becomes DEAD instead.
+     *
+     * <p>After an unknown outcome it may be repeated with the same owner and run id: while its own grant is live it finds that again.
      *
      * @throws IllegalArgumentException unless {@code 0 < ttl <= 30 days}
      */
@@ -41,8 +43,11 @@ public interface WorkQueue {
     /**
      * Claims up to as many items of a queue as there are run ids, in one statement (one transaction in SQLite): the highest priority
      * first, of the same the oldest. Skips what others are just claiming. What it costs depends neither on the length of the queue nor on
-     * what is done.
+     * what is done. Where thousands of leases or waits have ended since the last claim, the order is kept among those that it got to.
      *
+     * <p>Run ids that hold an item of this owner and queue already get no other: a claim may be repeated, as above.
+     *
+     * @param runIds up to {@value #MOST_AT_ONCE}, each of them once
      * @return the items with their leases, in that order; fewer, or none, if there are not so many or the queue is at its capacity
      */
     List<WorkItem> claimAny(String queue, Owner owner, List<RunId> runIds, Duration ttl);
@@ -56,11 +61,15 @@ public interface WorkQueue {
     /**
      * Gives the item back as not done, while the lease is live.
      *
-     * @param again whether it may be claimed again, if it has tries left, and after how long; null makes it DEAD at once
+     * @param reason its first 2000 characters are kept
+     * @param again whether it may be claimed again, if it has tries left, and after how long, up to 366 days; null makes it DEAD at once
      */
     WorkAnswer fail(Grant grant, String reason, @Nullable Duration again);
 
-    /** Gives the lease back and keeps the token; the attempt does not count. Needs owner, token and run id, not a live lease. */
+    /**
+     * Gives the lease back and keeps the token; the attempt does not count. Needs owner, token and run id, not a live lease; but an item
+     * whose last lease ran out is DEAD, and stays so.
+     */
     WorkAnswer release(Grant grant);
 
     /** Whether this grant may still hand something in: empty if so, else why not. Changes nothing. */
@@ -69,9 +78,10 @@ public interface WorkQueue {
     /** Records a file that lies in its place already, while the lease is live. The same name under the same token replaces. */
     WorkAnswer addArtifact(Grant grant, Artifact artifact);
 
+    /** By token and name. */
     List<Artifact> artifacts(String id);
 
-    /** How many items of a queue may be claimed at the same time; null for any number. */
+    /** How many items of a queue may be claimed at the same time; null for any number. It holds for the claims that begin after it. */
     void setCapacity(String queue, @Nullable Integer capacity);
 
     List<QueueView> queues();
@@ -90,6 +100,7 @@ public interface WorkQueue {
      * Deletes items that were DONE or DEAD before this instant, with the record of their artifacts, a bounded number at a time. Their
      * tokens stay (semantics 1: a fence never falls, not by clean-up either): an id that is used anew counts on from its old token.
      *
+     * @param limit 1 to 10 000
      * @return the artifacts whose files may go now, and how many items went
      */
     Pruned prune(Instant endedBefore, int limit);

@@ -56,6 +56,25 @@ class SourceTest {
         assertTrue(found >= 4, "only " + found + " statements found");
     }
 
+    /** The same for items of work, whose statements share their conditions. */
+    @Test
+    void whatIsWrittenUnderAClaimRepeatsOwnerTokenAndRun() throws IOException {
+        String flat = Files.readString(MAIN.resolve("dev/fencepost/edge/jdbc/JdbcWork.java"))
+                .replaceAll("\"\\s*\\+\\s*\"", "")
+                .replaceAll("\\s+", " ");
+        assertTrue(flat.contains(
+                "SHOWN = \" id = :id and owner = :owner and fence = :fence and coalesce(:run_id, run_id) = run_id\";"));
+        assertTrue(flat.contains("HELD = SHOWN + \" and {live work_item}\";"));
+        Pattern written = Pattern.compile(
+                "String COMPLETED = [^;]*;|Sql (RENEW|FAIL|RELEASE|ADD_ARTIFACT) = Sql.of\\( ?LOCK,[^;]*;");
+        Pattern conditions = Pattern.compile("where\"{1,3} \\+ (HELD|SHOWN)");
+        long found = written.matcher(flat)
+                .results()
+                .peek(match -> assertTrue(conditions.matcher(match.group()).find(), match::group))
+                .count();
+        assertEquals(5, found);
+    }
+
     private static Set<String> names(Path folder) throws IOException {
         try (Stream<Path> files = Files.list(folder)) {
             return files.map(file -> file.getFileName().toString()).collect(Collectors.toCollection(TreeSet::new));

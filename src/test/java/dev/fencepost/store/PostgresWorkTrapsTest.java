@@ -229,6 +229,34 @@ class PostgresWorkTrapsTest {
         assertFalse(item.until().isBefore(free.plus(LONG)), item + ", free at " + free);
     }
 
+    /** A trigger makes the claim slow, so that the lease is over before its row is read again. */
+    @Test
+    void aGrantThatIsOverWhenItIsAnsweredIsAGrantAllTheSame() {
+        String queue = newName();
+        String one = enqueued(queue);
+        String any = enqueued(queue);
+        database.sql(
+                "create function slow() returns trigger language plpgsql as"
+                        + " $$ begin perform pg_sleep(0.05); return null; end $$",
+                "create trigger slow after update on work_item for each row execute function slow()");
+        try {
+            Duration ttl = Duration.ofMillis(20);
+            WorkItem first = done(store.claimItem(one, ANNA, newRun(), ttl));
+            WorkItem second = store.claimAny(queue, ANNA, List.of(newRun(), newRun()), ttl).stream()
+                    .filter(item -> item.id().equals(any))
+                    .findFirst()
+                    .orElseThrow();
+            for (WorkItem item : List.of(first, second)) {
+                assertEquals(WorkState.CLAIMED, item.state());
+                assertEquals(ANNA, item.owner());
+                assertTrue(item.until().isBefore(store.now()), item + " is over");
+                assertEquals(WorkState.READY, store.item(item.id()).state());
+            }
+        } finally {
+            database.sql("drop function slow cascade");
+        }
+    }
+
     @Test
     void aClaimThatWaitedForARenewalIsRefused() throws Exception {
         WorkItem item = claimed(enqueued(), Duration.ofMillis(1));

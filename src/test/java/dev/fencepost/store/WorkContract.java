@@ -1047,7 +1047,11 @@ abstract class WorkContract {
         }
 
         @Test
-        void aLongReasonIsCut() {
+        void aLongReasonIsCutAndAnyCharacterIsTaken() {
+            assertEquals(
+                    "a\uFFFDb\u001b'\uD83D\uDE00",
+                    done(store().fail(granted(enqueued()), "a\0b\u001b'\uD83D\uDE00", null))
+                            .reason());
             Grant grant = granted(enqueued());
             assertEquals(
                     "x".repeat(2_000),

@@ -104,8 +104,8 @@ final class JdbcWork implements WorkQueue {
 
     /**
      * Delayed items whose time has come, and items whose lease is over, become READY, or DEAD if their tries are used up. The end of a
-     * lease is compared with what is locked, and what was over when this began is over for good. A thousand of each kind at a time; what is left
-     * is for the next claim.
+     * lease is compared with what is locked, and what was over when this began is over for good. A thousand of each kind at a time; what
+     * is left is for the next claim.
      */
     static final String PUT_RIGHT = """
             with due (id) as materialized (
@@ -160,10 +160,13 @@ final class JdbcWork implements WorkQueue {
 
     /** The row of the grant that is shown. The run id may be left out, on the command line alone. */
     private static final String SHOWN =
-            " id = :id and owner = :owner and fence = :fence" + " and coalesce(:run_id, run_id) = run_id";
+            " id = :id and owner = :owner and fence = :fence and coalesce(:run_id, run_id) = run_id";
 
-    /** Only with the row locked. */
-    private static final String HELD = SHOWN + " and state = 'CLAIMED' and {live work_item}";
+    /**
+     * Only with the row locked. None but a claimed item has a lease that is live; and did it say so here, PostgreSQL would rather read
+     * all that is claimed than search for the id.
+     */
+    private static final String HELD = SHOWN + " and {live work_item}";
 
     private static final String GIVEN_BACK = "owner = null, run_id = null, {set_over}";
 
@@ -171,16 +174,15 @@ final class JdbcWork implements WorkQueue {
             Sql.of(LOCK, "update work_item set {set_expiry} where" + HELD + " returning " + COLUMNS);
 
     /** Goes before the change that it tells of, so that the same condition decides on both. */
-    private static final String ACCEPTED = """
+    static final String ACCEPTED = """
             insert into write_event (at, resource, owner, fence, run_id, accepted, reason)
             select {now}, 'work:' || id, owner, fence, run_id, true, :event from work_item where""" + HELD;
 
-    static final Sql COMPLETE = Sql.of(
-            LOCK,
-            ACCEPTED,
-            "update work_item set state = 'DONE', ended_at = {now}, reason = null, result = :result,"
-                    + " result_type = :result_type, "
-                    + GIVEN_BACK + " where" + HELD + " returning " + COLUMNS);
+    static final String COMPLETED = "update work_item set state = 'DONE', ended_at = {now}, reason = null,"
+            + " result = :result, result_type = :result_type, " + GIVEN_BACK + " where" + HELD + " returning "
+            + COLUMNS;
+
+    static final Sql COMPLETE = Sql.of(LOCK, ACCEPTED, COMPLETED);
 
     private static final String TRIES_LEFT = ":retry and attempts < max_attempts";
 
@@ -303,12 +305,23 @@ final class JdbcWork implements WorkQueue {
                 .and("max_attempts", item.maxAttempts())
                 .and("payload", payload == null ? null : payload.bytes())
                 .and("payload_type", payload == null ? null : payload.type());
-        return database.write("enqueue " + item.id(), Urgency.NORMAL, session -> {
+        return untilSaid(() -> database.write("enqueue " + item.id(), Urgency.NORMAL, session -> {
             List<Answer> answers = session.run(ENQUEUE, params);
             boolean created = answers.getFirst().first() != null;
-            return new Enqueued(
-                    created, JdbcWorkRows.item(answers.getLast().rows().getFirst()));
-        });
+            // One that was there, and was pruned before it could be read, is gone: the id is free.
+            return Optional.ofNullable(answers.getLast().first())
+                    .map(row -> new Enqueued(created, JdbcWorkRows.item(row)));
+        }));
+    }
+
+    /** Repeats what came to nothing because something passed in between. */
+    private static <T> T untilSaid(Supplier<Optional<T>> attempt) {
+        while (true) {
+            Optional<T> answer = attempt.get();
+            if (answer.isPresent()) {
+                return answer.get();
+            }
+        }
     }
 
     @Override
@@ -339,9 +352,13 @@ final class JdbcWork implements WorkQueue {
                 .and("run_id", runId.toString())
                 .and("ttl", ttl.toMillis());
         return onceMoreAfterItsTwin(() -> database.write("claim work:" + id, Urgency.NORMAL, session -> {
-            Row row = session.run(CLAIM, params).getLast().first();
+            List<Answer> answers = session.run(CLAIM, params);
+            Row row = answers.getLast().first();
             if (row == null) {
                 return new WorkAnswer.Refused(Refusal.UNKNOWN, null);
+            }
+            if (answers.get(2).changed() > 0) {
+                return new WorkAnswer.Done(JdbcWorkRows.held(row));
             }
             WorkItem item = JdbcWorkRows.item(row);
             Refusal reason = switch (item.state()) {
@@ -387,8 +404,7 @@ final class JdbcWork implements WorkQueue {
                 "claim of queue " + queue,
                 Urgency.NORMAL,
                 session -> session.run(runIds.size() == 1 ? CLAIM_ONE_OF : CLAIM_ANY, params).getLast().rows().stream()
-                        .map(JdbcWorkRows::item)
-                        .filter(item -> item.state() == WorkState.CLAIMED)
+                        .map(JdbcWorkRows::held) // what had run out has just been put right
                         .toList()));
     }
 
@@ -417,7 +433,7 @@ final class JdbcWork implements WorkQueue {
         Params params = shown(grant).and("ttl", ttl.toMillis());
         return database.write("renew work:" + grant.id(), Urgency.URGENT, session -> {
             Row row = session.run(RENEW, params).getLast().first();
-            return row != null ? new WorkAnswer.Done(JdbcWorkRows.item(row)) : refused(session, grant, false);
+            return row != null ? new WorkAnswer.Done(JdbcWorkRows.held(row)) : refused(session, grant, false);
         });
     }
 
@@ -438,30 +454,30 @@ final class JdbcWork implements WorkQueue {
         }
         Params params = shown(grant)
                 .and("event", "FAILED")
-                .and("reason", reason.substring(0, Math.min(reason.length(), MAX_REASON_LENGTH)))
+                .and("reason", stored(reason))
                 .and("retry", again != null)
                 .and("delay", again == null ? 0 : again.toMillis());
         return ended("fail", FAIL, grant, params);
     }
 
+    /** PostgreSQL has no text with a NUL in it. */
+    private static String stored(String reason) {
+        return reason.substring(0, Math.min(reason.length(), MAX_REASON_LENGTH)).replace('\0', '\uFFFD');
+    }
+
     private WorkAnswer ended(String verb, Sql sql, Grant grant, Params params) {
-        while (true) {
-            Optional<WorkAnswer> answer = database.write(verb + " work:" + grant.id(), Urgency.NORMAL, session -> {
-                List<Answer> answers = session.run(sql, params);
-                Row row = answers.getLast().first();
-                if (row != null) {
-                    return Optional.of(new WorkAnswer.Done(JdbcWorkRows.item(row)));
-                }
-                if (answers.get(1).changed() > 0) {
-                    session.rollbackOnly(); // the lease ended between the event and the change
-                    return Optional.empty();
-                }
-                return Optional.of(refused(session, grant, true));
-            });
-            if (answer.isPresent()) {
-                return answer.get();
+        return untilSaid(() -> database.write(verb + " work:" + grant.id(), Urgency.NORMAL, session -> {
+            List<Answer> answers = session.run(sql, params);
+            Row row = answers.getLast().first();
+            if (row != null) {
+                return Optional.of(new WorkAnswer.Done(JdbcWorkRows.item(row)));
             }
-        }
+            if (answers.get(1).changed() > 0) {
+                session.rollbackOnly(); // the lease ended between the event and the change
+                return Optional.empty();
+            }
+            return Optional.of(refused(session, grant, true));
+        }));
     }
 
     @Override

@@ -38,7 +38,15 @@ final class JdbcWorkRows {
     private JdbcWorkRows() {}
 
     static WorkItem item(Row row) {
-        WorkState state = state(row);
+        return item(row, state(row));
+    }
+
+    /** Of a lease that was granted or renewed just now, although a short one may have ended before the row was read. */
+    static WorkItem held(Row row) {
+        return item(row, WorkState.CLAIMED);
+    }
+
+    private static WorkItem item(Row row, WorkState state) {
         boolean live = state == WorkState.CLAIMED;
         boolean diedUnseen = state == WorkState.DEAD && row.text("stored").equals("CLAIMED");
         return new WorkItem(

@@ -50,6 +50,10 @@ class WorkPlanTest {
             Map.entry("id", "i" + (DONE + 77)),
             Map.entry("owner", "anna"),
             Map.entry("run_id", RUN_IDS + "99"),
+            Map.entry("fence", 1),
+            Map.entry("event", "DONE"),
+            Map.entry("result", ""),
+            Map.entry("result_type", ""),
             Map.entry("given", runIds()),
             Map.entry("count", COUNT),
             Map.entry("limit", 100),
@@ -273,7 +277,7 @@ class WorkPlanTest {
                     steps++;
                     assertTrue(Long.parseLong(rows.group(1)) <= CLAIMED + RUN_OUT, plan);
                 }
-                assertTrue(steps > 3, plan);
+                assertTrue(steps > 1, plan);
             }
         }
 
@@ -296,6 +300,14 @@ class WorkPlanTest {
         @Test
         void anItemIsClaimedByItsId() throws Exception {
             assertFewRows(JdbcWork.GRANT_ONE, "work_item_pkey");
+        }
+
+        /** An index of what is claimed looks small in the statistics, and grows with what was claimed until it is cleaned. */
+        @Test
+        void whoCompletesFindsTheItemByItsId() throws Exception {
+            for (String statement : List.of(JdbcWork.ACCEPTED, JdbcWork.COMPLETED)) {
+                assertFewRows(statement, "work_item_pkey");
+            }
         }
 
         @Test

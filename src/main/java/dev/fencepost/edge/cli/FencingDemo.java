@@ -5,6 +5,7 @@ import dev.fencepost.edge.host.Stopwatch;
 import dev.fencepost.edge.jdbc.DemoResults;
 import dev.fencepost.edge.jdbc.DemoResults.Final;
 import dev.fencepost.lease.Lease;
+import dev.fencepost.lease.StoreException;
 import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -14,8 +15,10 @@ import java.util.concurrent.Callable;
 import java.util.function.BiPredicate;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
 /**
@@ -28,13 +31,18 @@ import picocli.CommandLine.Spec;
         description = {
             "Replays the stale-worker experiment, without and with a token, side by side.",
             "For each job: worker-a claims and falls asleep, its lease expires, worker-b claims and writes the new result,",
-            "and worker-a wakes up and writes the old one. Takes two ttl and a little."
+            "and worker-a wakes up and writes the old one. Takes two ttl and a little.",
+            "",
+            "With --server the jobs are items of a queue of their own behind its HTTP API, and both workers write at the same",
+            "time, in any order. There is no column without a token then: the API takes no such write. The token file needs",
+            "the scopes read and work."
         },
         footer = {
             "",
             "Examples:",
             "  fencepost demo fencing",
-            "  fencepost demo fencing --jobs 100 --store postgresql://fencepost@localhost/fencepost --json"
+            "  fencepost demo fencing --jobs 100 --store postgresql://fencepost@localhost/fencepost --json",
+            "  fencepost demo fencing --jobs 1000 --server https://vps.example --token-file worker.token"
         })
 final class FencingDemo implements Callable<Integer> {
 
@@ -54,6 +62,9 @@ final class FencingDemo implements Callable<Integer> {
     @Option(names = "--ttl", paramLabel = "DURATION", description = "Of worker-a's leases, 100ms to 1h. Else 1s.")
     private String ttl = "1s";
 
+    @Mixin
+    private final WorkTarget target = new WorkTarget();
+
     @Spec
     @SuppressWarnings("NullAway.Init")
     private CommandSpec spec;
@@ -65,7 +76,7 @@ final class FencingDemo implements Callable<Integer> {
     }
 
     /** What came of one of the two ways to write. */
-    private record Column(
+    record Column(
             int newAccepted,
             int staleAccepted,
             int staleRejected,
@@ -96,6 +107,10 @@ final class FencingDemo implements Callable<Integer> {
     public Integer call() throws InterruptedException {
         Bounds.number(spec, "--jobs", jobs, 1, MOST_JOBS);
         Duration length = Bounds.duration("--ttl", ttl, LEAST_TTL, LONGEST_TTL);
+        if (target.isServer()) {
+            return overHttp(length);
+        }
+        target.refuseTokenForStore(spec);
         try (OpenedStore opened = OpenedStore.prepared(
                 shared,
                 shared.jobsFileIfAny(),
@@ -123,6 +138,36 @@ final class FencingDemo implements Callable<Integer> {
                 print(opened.store().describe(), without, with);
             }
             return with.staleAccepted == 0 ? ExitCode.FINE : ExitCode.FAILED;
+        }
+    }
+
+    private int overHttp(Duration length) throws InterruptedException {
+        try (WorkTarget.Opened opened = target.open(shared, spec, false)) {
+            FencingOverHttp experiment = new FencingOverHttp(opened.queue(), opened.assembly(), jobs);
+            Column with = experiment.run(length);
+            String server = opened.queue().toString();
+            if (shared.json()) {
+                Json.print(
+                        shared.surroundings().out(),
+                        Json.object(
+                                "store",
+                                server,
+                                "jobs",
+                                jobs,
+                                "without_token",
+                                null,
+                                "with_token",
+                                with.json(),
+                                "stale_reasons",
+                                experiment.staleReasons()));
+            } else {
+                print(server, with, experiment);
+            }
+            return with.staleAccepted == 0 && with.finalNew == jobs ? ExitCode.FINE : ExitCode.FAILED;
+        } catch (IllegalArgumentException e) {
+            throw new ParameterException(spec.commandLine(), Printable.text(String.valueOf(e.getMessage())), e);
+        } catch (StoreException e) {
+            throw WorkCall.noAnswer(e);
         }
     }
 
@@ -184,6 +229,27 @@ final class FencingDemo implements Callable<Integer> {
         table.print(out);
         out.println();
         out.println("each rejected write is recorded: fencepost events");
+    }
+
+    private void print(String server, Column with, FencingOverHttp experiment) {
+        PrintWriter out = shared.surroundings().out();
+        out.println(Printable.text(jobs + " items on " + server
+                + ": worker-a sleeps past its lease, worker-b takes over, both write at the same time"));
+        out.println();
+        TextTable table = new TextTable("", ">WITH TOKEN");
+        table.row("new result of worker-b accepted", of(with.newAccepted));
+        table.row("stale write of worker-a accepted", of(with.staleAccepted));
+        table.row("stale write of worker-a rejected", of(with.staleRejected));
+        experiment.staleReasons().forEach((reason, count) -> table.row("  as " + reason, of(count)));
+        table.row("final results new / old", finalRows(with));
+        table.row("newest token is of", with.finalOwner);
+        table.row("final result is of", with.finalCompletedBy);
+        table.row("time for the stale writes", millis(with));
+        table.print(out);
+        out.println();
+        out.println("there is no column without a token: the API takes no write without one");
+        out.println("each rejected write is recorded at the server: fencepost events");
+        out.println("the items stay in the queue " + experiment.queueName() + " until the server prunes them");
     }
 
     private String of(int count) {

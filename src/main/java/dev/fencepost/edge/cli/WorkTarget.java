@@ -67,14 +67,19 @@ final class WorkTarget {
             RemoteWorkQueue remote = remote(shared, spec, assembly);
             return new Opened(remote, remote, assembly, remote);
         }
-        if (tokenFile != null) {
-            throw new ParameterException(
-                    spec.commandLine(), "--token-file: a store asks for no token; name a --server");
-        }
+        refuseTokenForStore(spec);
         OpenedStore opened = makes
                 ? OpenedStore.prepared(shared, shared.jobsFileIfAny(), journal)
                 : OpenedStore.existing(shared, shared.jobsFileIfAny());
         return new Opened(opened.store(), null, opened.assembly(), opened);
+    }
+
+    /** A token file without a server is a mistake: the command would work on another place than was meant. */
+    void refuseTokenForStore(CommandSpec spec) {
+        if (tokenFile != null && server == null) {
+            throw new ParameterException(
+                    spec.commandLine(), "--token-file: a store asks for no token; name a --server");
+        }
     }
 
     /** The server alone; without one the command line is wrong. */

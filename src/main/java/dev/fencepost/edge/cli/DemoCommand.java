@@ -29,8 +29,8 @@ import picocli.CommandLine.Spec;
             "  fencepost demo fencing",
             "  fencepost demo reclaim --jobs 10 --ttl 3s",
             "",
-            "The rows of a demonstration are deleted at its end, its leases given back. The names of the leases stay, since",
-            "a token must never fall. Items at a server (demo fencing --server) stay until it prunes them."
+            "The rows of a demonstration are deleted at its end, its leases given back. The names of the leases",
+            "stay, since a token must never fall. Items at a server stay until it prunes them."
         })
 final class DemoCommand implements Runnable {
 

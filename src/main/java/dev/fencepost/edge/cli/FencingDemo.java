@@ -30,12 +30,12 @@ import picocli.CommandLine.Spec;
 @Command(
         description = {
             "Replays the stale-worker experiment, without and with a token, side by side.",
-            "For each job: worker-a claims and falls asleep, its lease expires, worker-b claims and writes the new result,",
-            "and worker-a wakes up and writes the old one. Takes two ttl and a little.",
+            "For each job: worker-a claims and falls asleep, its lease expires, worker-b claims and writes the",
+            "new result, and worker-a wakes up and writes the old one. Takes two ttl and a little.",
             "",
-            "With --server the jobs are items of a queue of their own behind its HTTP API, and both workers write at the same",
-            "time, in any order. There is no column without a token then: the API takes no such write. The token file needs",
-            "the scopes read and work."
+            "With --server the jobs are items of a new queue behind its HTTP API, and both workers write at the",
+            "same time, in any order. There is no column without a token then: the API takes no such write.",
+            "The token of the file needs the scopes read and work."
         },
         footer = {
             "",

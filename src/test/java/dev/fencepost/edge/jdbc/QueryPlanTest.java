@@ -43,6 +43,8 @@ class QueryPlanTest {
             ",s,",
             "limit",
             100,
+            "most",
+            1L << 40,
             "wall_now",
             TIME.wallClock().toEpochMilli(),
             "boot_now",

@@ -8,9 +8,13 @@
  * attempt, the outcome of the tick and an event, and gives the lease back. Whoever shows an old token changes nothing; the refusal is
  * recorded. A holder that dies is followed by the next claimant after the end of the lease, or at once where its host knows it dead.
  *
+ * <p>What a run announces is stored by its completion, in the same transaction, and sent after it: by one sender at a time for each sink
+ * and resource, who holds a lease on that pair, writes down that it sends before it does, and stores what came of it. What nobody can
+ * know is UNKNOWN until the sink or a person tells. Items of work have leases and tokens of the same kind in rows of their own.
+ *
  * <p>A tick's way through the code: {@link dev.fencepost.Node} wakes, {@link dev.fencepost.schedule.Planner} decides,
  * {@link dev.fencepost.run.JobLoop} writes the plan, {@link dev.fencepost.run.Runner} carries out one slot, with a
- * {@link dev.fencepost.lease.Keeper} beside it.
+ * {@link dev.fencepost.lease.Keeper} beside it, and {@link dev.fencepost.effect.Dispatcher} sends what it announced.
  */
 @NullMarked
 package dev.fencepost;

@@ -16,6 +16,9 @@ public interface WorkQueue {
 
     int MOST_AT_ONCE = 1_000;
 
+    /** A claim of several items takes no further one when their payloads have so many bytes: they have to fit into memory together. */
+    int ENOUGH_BYTES = 2 << 20;
+
     /** Puts a new item into its queue. One with this id that is there already stays as it is, in every respect. */
     Enqueued enqueue(NewItem item);
 
@@ -48,7 +51,8 @@ public interface WorkQueue {
      * <p>Run ids that hold an item of this owner and queue already get no other: a claim may be repeated, as above.
      *
      * @param runIds up to {@value #MOST_AT_ONCE}, each of them once
-     * @return the items with their leases, in that order; fewer, or none, if there are not so many or the queue is at its capacity
+     * @return the items with their leases, in that order; fewer, or none, if there are not so many, the queue is at its
+     *     capacity, or their payloads have {@value #ENOUGH_BYTES} bytes
      */
     List<WorkItem> claimAny(String queue, Owner owner, List<RunId> runIds, Duration ttl);
 

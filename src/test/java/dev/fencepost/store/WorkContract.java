@@ -29,6 +29,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -590,6 +591,19 @@ abstract class WorkContract {
         private String ready(String queue, int priority) {
             return enqueued(new NewItem(newName(), queue, null, priority, null, 3))
                     .id();
+        }
+
+        @Test
+        void aClaimOfManyStopsWhenTheirPayloadsAreEnough() {
+            String queue = "big-" + newName();
+            Body half = new Body(new byte[WorkQueue.ENOUGH_BYTES / 2], null);
+            List<String> ids = new ArrayList<>();
+            for (Body payload : Arrays.asList(null, half, half, half, null)) {
+                ids.add(enqueued(new NewItem(newName(), queue, payload, 0, null, 3))
+                        .id());
+            }
+            assertEquals(ids.subList(0, 3), ids(store().claimAny(queue, ANNA, newRuns(9), TTL)));
+            assertEquals(ids.subList(3, 5), ids(store().claimAny(queue, ANNA, newRuns(9), TTL)));
         }
 
         @Test

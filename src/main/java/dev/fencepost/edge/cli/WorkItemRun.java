@@ -432,6 +432,8 @@ final class WorkItemRun {
                 if (e.kind() == StoreException.Kind.BROKEN || !patience.goesOn()) {
                     return lost("the result could not be stored: " + e.getMessage());
                 }
+            } catch (IllegalArgumentException e) {
+                return failed("the result is not taken: " + e.getMessage());
             }
         }
     }
@@ -492,7 +494,7 @@ final class WorkItemRun {
     }
 
     private End failed(String reason) throws InterruptedException {
-        String kept = reason.substring(0, Math.min(reason.length(), LONGEST_REASON));
+        String kept = kept(reason);
         Patience patience = new Patience();
         boolean mayBeStored = false;
         while (true) {
@@ -512,8 +514,19 @@ final class WorkItemRun {
                 if (e.kind() == StoreException.Kind.BROKEN || !patience.goesOn()) {
                     return lost(reason + "; and nobody heard of it: " + e.getMessage());
                 }
+            } catch (IllegalArgumentException e) {
+                return lost(reason + "; and this is not taken: " + e.getMessage());
             }
         }
+    }
+
+    /** The begin of a reason; half of a character at its end would make the server refuse the whole. */
+    static String kept(String reason) {
+        if (reason.length() <= LONGEST_REASON) {
+            return reason;
+        }
+        boolean cutsAPair = Character.isHighSurrogate(reason.charAt(LONGEST_REASON - 1));
+        return reason.substring(0, cutsAPair ? LONGEST_REASON - 1 : LONGEST_REASON);
     }
 
     private Duration retryAfter() {

@@ -137,16 +137,17 @@ final class JdbcWork implements WorkQueue {
                 select q.capacity - (
                     select count(*) from work_item o where o.queue = q.queue and o.state = 'CLAIMED' and {live o})
                 from work_queue q where q.queue = :queue),
-            first (id, priority, number) as materialized (
-                select id, priority, number from work_item
+            first (id, priority, number, size) as materialized (
+                select id, priority, number, coalesce(octet_length(payload), 0) from work_item
                 where queue = :queue and state = 'READY' and (not_before is null or not_before <= (select {now}))
                 order by priority desc, number limit %s {skip_locked}),
-            taken (id, place) as (
-                select id, row_number() over (order by priority desc, number) from first)
+            taken (id, place, before) as (
+                select id, row_number() over (order by priority desc, number),
+                    sum(size) over (order by priority desc, number) - size from first)
             """.formatted(limit) + GRANT + """
             free.run_id from taken join free on free.place = taken.place
             where work_item.id = taken.id and work_item.state = 'READY'
-                and taken.place <= coalesce((select places from room), :count)""";
+                and taken.place <= coalesce((select places from room), :count) and taken.before < """ + ENOUGH_BYTES;
     }
 
     static final String CLAIMED_BY = "select " + COLUMNS + """

@@ -224,6 +224,7 @@ public class Service {
 
     int awaitEnd() throws InterruptedException {
         ended.await();
+        scheduler.pause(); // what it started from here on would meet a closed store, or no container any more
         Running parts = running;
         if (parts != null) {
             parts.store().close();

@@ -26,6 +26,9 @@ public class Api {
     private static final Duration SETTLE_INTERVAL = Duration.ofMinutes(1);
     private static final int MOST_UPLOADS = 16;
 
+    /** Large bodies in memory at the same time: each takes some 16 MiB while it is read and parsed, of a heap of 224 MiB. */
+    private static final int MOST_BODIES = 6;
+
     private volatile @Nullable Open open;
     private volatile boolean off;
     private volatile boolean stopping;
@@ -54,8 +57,11 @@ public class Api {
         }
     }
 
-    /** @param waiting how many requests wait for items */
-    record Open(Parts parts, Gate gate, AtomicInteger waiting, Semaphore uploads) {
+    /**
+     * @param waiting how many requests wait for items
+     * @param bodies permits for large bodies that are held in memory
+     */
+    record Open(Parts parts, Gate gate, AtomicInteger waiting, Semaphore uploads, Semaphore bodies) {
 
         WorkQueue work() {
             return parts.work();
@@ -97,7 +103,8 @@ public class Api {
         stopping = false;
         off = false;
         Gate gate = new Gate(parts.tokens(), new FailedLogins(parts.time()), parts.journal());
-        open = new Open(parts, gate, new AtomicInteger(), new Semaphore(MOST_UPLOADS));
+        open = new Open(
+                parts, gate, new AtomicInteger(), new Semaphore(MOST_UPLOADS), new Semaphore(MOST_BODIES, true));
         parts.spawner().virtualThread("artifacts", () -> settleArtifacts(parts));
     }
 

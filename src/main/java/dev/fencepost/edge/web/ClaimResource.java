@@ -40,10 +40,8 @@ public class ClaimResource {
     private static final long LEAST_STEP_MILLIS = 250;
     private static final long STEP_MILLIS_EACH = 4;
 
-    /** Payloads have up to 1 MiB: so many items at a time, until there are so many bytes, fit into the memory of a small machine. */
+    /** So many items at a time, until their payloads are enough: see {@link WorkQueue#ENOUGH_BYTES}. */
     private static final int CHUNK = 50;
-
-    private static final long MOST_PAYLOAD_BYTES = 8 << 20;
 
     private final Api api;
 
@@ -122,7 +120,7 @@ public class ClaimResource {
     private static List<WorkItem> claimed(Call call, Wish wish) {
         List<WorkItem> claimed = new ArrayList<>();
         long bytes = 0;
-        while (claimed.size() < wish.max() && bytes < MOST_PAYLOAD_BYTES) {
+        while (claimed.size() < wish.max() && bytes < WorkQueue.ENOUGH_BYTES) {
             int count = Math.min(CHUNK, wish.max() - claimed.size());
             List<WorkItem> chunk;
             try {

@@ -5,6 +5,9 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.time.Duration;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
 
 /**
  * Reads the body of a request for as long as it keeps to its limits. How long one read may wait is the server's read timeout.
@@ -16,7 +19,9 @@ import java.time.Duration;
  */
 record Intake(long most, Duration longest, Duration patience, long leastPerSecond) {
 
-    private static final int CHUNK = 64 << 10;
+    static final int SMALL = 32 << 10;
+
+    private static final int CHUNK = 16 << 10;
 
     /** Where the bytes go. */
     @FunctionalInterface
@@ -53,14 +58,31 @@ record Intake(long most, Duration longest, Duration patience, long leastPerSecon
         }
     }
 
-    byte[] whole(InputStream body, Time time) {
+    /**
+     * Reads a body into memory, and makes something of it.
+     *
+     * @param room permits for bodies that are not small; one that finds none waits, and so does its sender. So many slow senders of large
+     *     bodies cannot use up the memory
+     */
+    <T> T whole(InputStream body, Time time, Semaphore room, Function<byte[], T> use) {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        AtomicBoolean isLarge = new AtomicBoolean();
         try {
-            pass(body, time, (buffer, length) -> bytes.write(buffer, 0, length));
+            pass(body, time, (buffer, length) -> {
+                if (bytes.size() + length > SMALL && !isLarge.get()) {
+                    room.acquireUninterruptibly();
+                    isLarge.set(true);
+                }
+                bytes.write(buffer, 0, length);
+            });
+            return use.apply(bytes.toByteArray());
         } catch (IOException e) {
             throw new IllegalStateException("memory has no errors of this kind", e);
+        } finally {
+            if (isLarge.get()) {
+                room.release();
+            }
         }
-        return bytes.toByteArray();
     }
 
     Problem tooLarge() {

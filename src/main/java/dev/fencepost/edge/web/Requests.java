@@ -30,7 +30,7 @@ final class Requests {
     private Requests() {}
 
     static Fields fields(Call call, InputStream body, String... known) {
-        return Fields.read(JSON.whole(body, call.time()), List.of(known));
+        return JSON.whole(body, call.time(), call.open().bodies(), bytes -> Fields.read(bytes, List.of(known)));
     }
 
     static String id(String text) {

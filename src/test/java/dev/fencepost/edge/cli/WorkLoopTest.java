@@ -456,6 +456,14 @@ class WorkLoopTest {
     }
 
     @Test
+    void aLongReasonIsNotCutWithinACharacter() {
+        String smile = Character.toString(0x1F600);
+        assertEquals("x".repeat(499), WorkItemRun.kept("x".repeat(499) + smile));
+        assertEquals("x".repeat(498) + smile, WorkItemRun.kept("x".repeat(498) + smile + "y"));
+        assertEquals("x".repeat(500), WorkItemRun.kept("x".repeat(501)));
+    }
+
+    @Test
     void theNamesOfFiles(@TempDir Path output) throws IOException {
         Files.createDirectories(output.resolve("a/b"));
         Files.createFile(output.resolve("a/b/c.txt"));

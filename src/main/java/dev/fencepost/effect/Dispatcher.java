@@ -55,9 +55,6 @@ public final class Dispatcher {
     private static final Duration LOOK_FOR_OLD_ONES = Duration.ofSeconds(10);
     private static final Duration LOOK_AGAIN = Duration.ofMillis(200);
 
-    /** So many read-backs without an answer are told to a person. */
-    private static final int PATIENT_CHECKS = 5;
-
     /** How long an answer of a sink is kept in hand while the store does not take it; after that it is lost, and read back. */
     private static final Duration SETTLE_PATIENCE = Duration.ofMinutes(10);
 
@@ -73,6 +70,7 @@ public final class Dispatcher {
     private final Spawner spawner;
     private final Entropy entropy;
     private final Journal journal;
+    private final Judge judge;
 
     private final AtomicBoolean looking = new AtomicBoolean();
     private final Map<Pair, Spawner.Task> underWay = new ConcurrentHashMap<>();
@@ -106,6 +104,7 @@ public final class Dispatcher {
         this.spawner = spawner;
         this.entropy = entropy;
         this.journal = journal;
+        this.judge = new Judge(entropy);
     }
 
     /** To be called about once a second, once the store is prepared; returns at once. */
@@ -258,17 +257,7 @@ public final class Dispatcher {
     }
 
     private boolean goOn(Turn turn, Sink sink, Effect effect) throws InterruptedException {
-        return turn.covers(sink) && (isOver(effect) || advance(turn, sink, effect));
-    }
-
-    /** Too old to be sent: everyone's are looked for at once. */
-    private boolean isOver(Effect effect) {
-        if (effect.state() != EffectState.PENDING || !effect.isTooOld()) {
-            return false;
-        }
-        List<EffectView> old = outbox.expire();
-        old.forEach(this::tell);
-        return old.stream().anyMatch(each -> each.key().equals(effect.key()));
+        return turn.covers(sink) && advance(turn, sink, effect);
     }
 
     /** The lease of a pair, as long as it is this thread's turn. */
@@ -347,37 +336,15 @@ public final class Dispatcher {
             return send(turn, sink, effect);
         }
         ReadBack seen = readBack(sink, effect);
-        if (seen instanceof ReadBack.CannotTell && sink.isIdempotent() && !isUsedUp(sink, effect.tries())) {
+        if (seen instanceof ReadBack.CannotTell && sink.isIdempotent() && !Judge.isUsedUp(sink, effect.tries())) {
             return turn.covers(sink) && send(turn, sink, effect); // the read-back may have taken long
         }
-        Settlement settlement = judge(sink, effect, seen);
+        Settlement settlement = judge.seen(sink, effect, seen);
         if (!outbox.checked(turn.lease, effect, settlement)) {
             return false;
         }
         tell(effect, settlement);
         return !settlement.state().isOpen() || settlement.state() == EffectState.PENDING;
-    }
-
-    private Settlement judge(Sink sink, Effect effect, ReadBack seen) {
-        return switch (seen) {
-            case ReadBack.Found found ->
-                new Settlement(EffectState.CONFIRMED, found.receipt(), null, null, false, false, null);
-            case ReadBack.Absent absent ->
-                new Settlement(EffectState.PENDING, null, absent.reason(), backoff(effect.tries()), false, false, null);
-            case ReadBack.NoAnswer none ->
-                unknown(none.reason(), backoff(effect.checks() + 1), effect.checks() + 1 >= PATIENT_CHECKS);
-            case ReadBack.CannotTell blind ->
-                unknown(
-                        isUsedUp(sink, effect.tries()) && sink.isIdempotent()
-                                ? blind.reason() + "; its tries are used up"
-                                : blind.reason(),
-                        blind.later() ? backoff(effect.checks() + 1) : null,
-                        true);
-        };
-    }
-
-    private static Settlement unknown(String reason, @Nullable Duration nextIn, boolean waits) {
-        return new Settlement(EffectState.UNKNOWN, null, reason, nextIn, true, waits, null);
     }
 
     /** A beginning without an answer is taken back as far as it took place: nothing was sent under it. */
@@ -389,7 +356,7 @@ public final class Dispatcher {
                 outbox.sent(
                         turn.lease,
                         effect,
-                        again(effect, effect.tries(), "the store gave no answer before it was sent", null));
+                        judge.notSent(effect, effect.tries(), "the store gave no answer before it was sent", null));
             }
             throw e;
         }
@@ -409,9 +376,17 @@ public final class Dispatcher {
         }
         // The store's answer may have been long on its way, or we may have been frozen.
         Settlement settlement = turn.lasts(sink.timeLimit())
-                ? judge(sink, effect, deliver(sink, effect))
-                : again(effect, effect.tries(), "the sender's lease was about to end", Duration.ZERO);
+                ? judged(sink, effect, deliver(sink, effect))
+                : judge.notSent(effect, effect.tries(), "the sender's lease was about to end", Duration.ZERO);
         return settle(turn.lease, effect, settlement) && !settlement.state().isOpen();
+    }
+
+    /** After a "no" the sink is asked where an earlier try may have arrived. */
+    private Settlement judged(Sink sink, Effect effect, Delivery delivery) throws InterruptedException {
+        Settlement settlement = judge.sent(sink, effect, delivery);
+        return effect.mayBeSent() && Judge.isNo(settlement)
+                ? Judge.afterNo(settlement, readBack(sink, effect))
+                : settlement;
     }
 
     private Delivery deliver(Sink sink, Effect effect) throws InterruptedException {
@@ -430,73 +405,6 @@ public final class Dispatcher {
             problem(effect, "the sink broke off while it was asked", e);
             return new ReadBack.NoAnswer("the sink broke off: " + e.getClass().getSimpleName());
         }
-    }
-
-    private Settlement judge(Sink sink, Effect effect, Delivery delivery) throws InterruptedException {
-        int tries = effect.tries() + 1;
-        return switch (delivery) {
-            case Delivery.Confirmed confirmed ->
-                new Settlement(EffectState.CONFIRMED, confirmed.receipt(), null, null, false, false, null);
-            case Delivery.Refused no ->
-                afterNo(
-                        sink,
-                        effect,
-                        new Settlement(EffectState.REFUSED, null, no.reason(), null, false, false, no.newest()));
-            case Delivery.Dead no ->
-                afterNo(
-                        sink,
-                        effect,
-                        new Settlement(EffectState.DEAD, no.kept(), no.reason(), null, false, true, null));
-            case Delivery.NotNow later -> {
-                if (isUsedUp(sink, tries)) {
-                    String reason = "its " + tries + " tries are used up: " + later.reason();
-                    yield effect.mayBeSent()
-                            ? unknown(reason, null, true)
-                            : new Settlement(EffectState.DEAD, null, reason, null, false, true, null);
-                }
-                yield again(effect, tries, later.reason(), later.after());
-            }
-            case Delivery.Unknown lost ->
-                unknown(lost.reason(), sink.isIdempotent() ? backoff(tries) : LOOK_AGAIN, false);
-        };
-    }
-
-    /**
-     * A "no" is the end of this try alone. Where an earlier one may have arrived the sink is asked, and if it cannot tell, the effect
-     * stays UNKNOWN: to call it refused might be a lie (semantics 5.3).
-     */
-    private Settlement afterNo(Sink sink, Effect effect, Settlement no) throws InterruptedException {
-        if (!effect.mayBeSent()) {
-            return no;
-        }
-        return switch (readBack(sink, effect)) {
-            case ReadBack.Found found ->
-                new Settlement(EffectState.CONFIRMED, found.receipt(), null, null, false, false, null);
-            case ReadBack.Absent absent -> no;
-            case ReadBack.NoAnswer none -> unsureAfter(no);
-            case ReadBack.CannotTell blind -> unsureAfter(no);
-        };
-    }
-
-    private static Settlement unsureAfter(Settlement no) {
-        return unknown("an earlier try may have arrived; the last one did not: " + no.reason(), null, true);
-    }
-
-    /** Surely not sent by this try. */
-    private Settlement again(Effect effect, int tries, String reason, @Nullable Duration wanted) {
-        Duration backoff = backoff(Math.max(1, tries));
-        Duration nextIn = wanted == null || wanted.compareTo(backoff) < 0 ? backoff : wanted;
-        return effect.mayBeSent()
-                ? unknown(reason, nextIn, false)
-                : new Settlement(EffectState.PENDING, null, reason, nextIn, false, false, null);
-    }
-
-    private static boolean isUsedUp(Sink sink, int tries) {
-        return sink.maxTries() > 0 && tries >= sink.maxTries();
-    }
-
-    private Duration backoff(int tries) {
-        return Backoff.after(tries, entropy.fraction());
     }
 
     /** Keeps the answer in hand until the store has it. Returns whether it has. */

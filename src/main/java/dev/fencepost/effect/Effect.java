@@ -36,11 +36,6 @@ public record Effect(
         @Nullable Instant lastSentAt,
         Instant now) {
 
-    /** By the store's clock. */
-    public boolean isTooOld() {
-        return !now.isBefore(expiresAt);
-    }
-
     @Override
     public String toString() {
         return "effect " + key;

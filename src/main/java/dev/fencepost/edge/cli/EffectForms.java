@@ -9,22 +9,27 @@ final class EffectForms {
 
     private EffectForms() {}
 
-    static Map<String, @Nullable Object> json(EffectView effect) {
+    static Map<String, @Nullable Object> json(EffectView view) {
         return Json.object(
-                "key", effect.key(),
-                "job", effect.job(),
-                "slot", HistoryCommand.slot(effect.slotKey()),
-                "sink", effect.pair().sink(),
-                "state", effect.state(),
-                "fence", effect.fence(),
-                "attempts", effect.tries(),
-                "receipt", effect.receipt(),
-                "reason", effect.reason(),
-                "run_id", effect.runId(),
-                "waits", effect.waits(),
-                "announced_at", effect.announcedAt(),
-                "expires_at", effect.expiresAt(),
-                "next_at", effect.nextAt(),
-                "size", effect.size());
+                "key", view.key(),
+                "job", view.job(),
+                "slot", view.slotKey(),
+                "sink", view.pair().sink(),
+                "state", view.state(),
+                "fence", view.fence(),
+                "attempts", view.tries(),
+                "receipt", view.receipt(),
+                "reason", view.reason(),
+                "run_id", view.runId(),
+                "waits", view.waits(),
+                "announced_at", view.announcedAt(),
+                "expires_at", view.expiresAt(),
+                "next_at", view.nextAt(),
+                "size", view.size(),
+                "name", view.name(),
+                "resource", view.pair().resource(),
+                "override", view.override(),
+                "digest", view.digest(),
+                "changed_at", view.changedAt());
     }
 }

@@ -114,7 +114,7 @@ final class EffectsCommand implements Runnable {
                             shared.surroundings().out(),
                             Json.object(
                                     "effects",
-                                    views.stream().map(EffectsCommand::json).toList()));
+                                    views.stream().map(EffectForms::json).toList()));
                 } else {
                     print(views);
                 }
@@ -370,31 +370,8 @@ final class EffectsCommand implements Runnable {
 
     /** The answer to a command on one effect: {@code {"ok":…,"reason":…,"effect":…}}. */
     private static Map<String, @Nullable Object> answer(@Nullable String refusal, @Nullable EffectView view) {
-        return Json.object("ok", refusal == null, "reason", refusal, "effect", view == null ? null : json(view));
-    }
-
-    private static Map<String, @Nullable Object> json(EffectView view) {
         return Json.object(
-                "key", view.key(),
-                "job", view.job(),
-                "slot", view.slotKey(),
-                "sink", view.pair().sink(),
-                "state", view.state(),
-                "fence", view.fence(),
-                "attempts", view.tries(),
-                "receipt", view.receipt(),
-                "reason", view.reason(),
-                "run_id", view.runId(),
-                "waits", view.waits(),
-                "announced_at", view.announcedAt(),
-                "expires_at", view.expiresAt(),
-                "next_at", view.nextAt(),
-                "size", view.size(),
-                "name", view.name(),
-                "resource", view.pair().resource(),
-                "override", view.override(),
-                "digest", view.digest(),
-                "changed_at", view.changedAt());
+                "ok", refusal == null, "reason", refusal, "effect", view == null ? null : EffectForms.json(view));
     }
 
     private static String state(EffectView view) {

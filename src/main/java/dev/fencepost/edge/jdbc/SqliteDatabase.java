@@ -292,18 +292,6 @@ final class SqliteDatabase implements Database {
         }
     }
 
-    /** The cause at the root, in one line: Flyway's own message is a table of many. */
-    private static String reason(Throwable e) {
-        Throwable root = e;
-        while (root.getCause() != null && root.getCause() != root) {
-            root = root.getCause();
-        }
-        return String.valueOf(root.getMessage())
-                .lines()
-                .findFirst()
-                .orElse(root.getClass().getSimpleName());
-    }
-
     @Override
     public String describe() {
         return "sqlite:" + file;

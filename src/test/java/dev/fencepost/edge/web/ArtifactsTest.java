@@ -47,7 +47,7 @@ class ArtifactsTest {
     Path folder;
 
     private final ManualTime time = new ManualTime(Instant.parse("2026-03-01T00:00:00Z"));
-    private final MemoryQueue queue = new MemoryQueue(time::wallClock);
+    private final FaultyQueue queue = new FaultyQueue(time::wallClock);
     private final List<Event> events = new ArrayList<>();
     private Artifacts artifacts;
     private Grant grant;
@@ -55,13 +55,13 @@ class ArtifactsTest {
     @BeforeEach
     void open() throws IOException {
         artifacts = opened();
-        queue.enqueue(new NewItem("a", "default", null, 0, null, 5));
-        queue.claimItem("a", new Owner("me"), RUN, Duration.ofMinutes(1));
+        queue.face().enqueue(new NewItem("a", "default", null, 0, null, 5));
+        queue.face().claimItem("a", new Owner("me"), RUN, Duration.ofMinutes(1));
         grant = new Grant("a", new Owner("me"), new FencingToken(1), RUN);
     }
 
     private Artifacts opened() throws IOException {
-        return Artifacts.open(folder.resolve("artifacts"), queue, new SystemEntropy(), events::add);
+        return Artifacts.open(folder.resolve("artifacts"), queue.face(), new SystemEntropy(), events::add);
     }
 
     private List<Path> files() throws IOException {
@@ -221,7 +221,7 @@ class ArtifactsTest {
         }
         Path linked = folder.resolve("linked");
         Files.createSymbolicLink(linked, elsewhere);
-        assertThrows(IOException.class, () -> Artifacts.open(linked, queue, new SystemEntropy(), events::add));
+        assertThrows(IOException.class, () -> Artifacts.open(linked, queue.face(), new SystemEntropy(), events::add));
     }
 
     @Test
@@ -238,10 +238,10 @@ class ArtifactsTest {
     void prunedFilesGoWithTheirFolders() throws IOException {
         keep("x", "one");
         keep("y", "two");
-        queue.complete(grant, null);
+        queue.face().complete(grant, null);
         time.pass(Duration.ofDays(1));
         Artifact x = Objects.requireNonNull(artifacts.find("a", 1, "x"));
-        artifacts.remove(queue.prune(time.wallClock(), 10).artifacts());
+        artifacts.remove(queue.face().prune(time.wallClock(), 10).artifacts());
         assertEquals(List.of(), files());
         assertNull(artifacts.read(x));
         try (Stream<Path> left = Files.list(folder.resolve("artifacts"))) {

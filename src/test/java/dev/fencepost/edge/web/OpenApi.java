@@ -26,7 +26,7 @@ final class OpenApi {
     static final long MOST_BYTES = 1 << 20;
 
     final ManualTime clock = new ManualTime(Instant.parse("2026-03-01T00:00:00Z"));
-    final MemoryQueue queue = new MemoryQueue(clock::wallClock);
+    final FaultyQueue queue = new FaultyQueue(clock::wallClock);
     final List<Event> events = new CopyOnWriteArrayList<>();
     final Path folder;
     final Path tokenFile;
@@ -46,12 +46,12 @@ final class OpenApi {
         SystemTime time = new SystemTime();
         SystemEntropy entropy = new SystemEntropy();
         try {
-            artifacts = Artifacts.open(folder, queue, entropy, events::add);
+            artifacts = Artifacts.open(folder, queue.face(), entropy, events::add);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
         api.open(new Api.Parts(
-                queue,
+                queue.face(),
                 () -> true,
                 Tokens.open(tokenFile, time, events::add),
                 artifacts,

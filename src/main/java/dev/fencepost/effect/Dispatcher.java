@@ -368,7 +368,7 @@ public final class Dispatcher {
                 return false;
             }
             case Begun.Refused refused -> {
-                String reason = "token " + effect.fence() + " is older than " + refused.newest() + ", which was sent";
+                String reason = "token " + refused.newest() + " of another run was sent before it";
                 record(effect, EffectState.REFUSED, reason, refused.newest(), effect.mayBeSent());
                 return true;
             }

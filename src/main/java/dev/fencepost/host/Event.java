@@ -68,6 +68,22 @@ public sealed interface Event {
             boolean waits)
             implements Event {}
 
+    /**
+     * The job is kept from running by its schedule. {@code cause}: PERSON, or the brake; {@code until} null: until it is resumed. The
+     * brakes' pauses alone are told by the node.
+     */
+    record JobPaused(
+            String job,
+            String cause,
+            @Nullable String reason,
+            @Nullable Instant until) implements Event {}
+
+    /** A pause has come to its end. */
+    record JobResumed(String job, Instant at) implements Event {}
+
+    /** A usage limit: nothing of the schedule is started before this instant. */
+    record JobDeferred(String job, Instant until, String reason) implements Event {}
+
     /** The store did not answer, or answers again. Recorded on change only. */
     record StoreAvailable(boolean available, @Nullable String cause) implements Event {}
 

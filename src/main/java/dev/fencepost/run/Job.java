@@ -23,7 +23,8 @@ import org.jspecify.annotations.Nullable;
  * @param maxAttempts how often a slot is tried whose attempts end without a verdict of the command
  * @param freshAfter how long the job may be without a success before health says so, or null where no gap is known
  * @param publish what every successful run announces as effects
- * @param filesMustChange whether a run with nothing to publish to git has failed
+ * @param policies what happens at an overlap, after a failure, and when it is stopped for good
+ * @param notifiers who is told of what becomes of it
  */
 public record Job(
         String id,
@@ -39,7 +40,8 @@ public record Job(
         int maxAttempts,
         @Nullable Duration freshAfter,
         List<Publication> publish,
-        boolean filesMustChange) {
+        Policies policies,
+        List<Notifier> notifiers) {
 
     public static final Pattern ID = Pattern.compile("[a-z0-9][a-z0-9._-]{0,62}");
 
@@ -52,6 +54,40 @@ public record Job(
         }
         secrets = Set.copyOf(secrets);
         publish = List.copyOf(publish);
+        notifiers = List.copyOf(notifiers);
+    }
+
+    /** With the policies that hold where nothing else is said, and nobody to be told. */
+    public Job(
+            String id,
+            Schedule schedule,
+            ZoneId zone,
+            Action action,
+            Set<String> secrets,
+            Duration ttl,
+            @Nullable Duration timeout,
+            Duration grace,
+            CatchUp catchUp,
+            @Nullable Instant startFrom,
+            int maxAttempts,
+            @Nullable Duration freshAfter,
+            List<Publication> publish) {
+        this(
+                id,
+                schedule,
+                zone,
+                action,
+                secrets,
+                ttl,
+                timeout,
+                grace,
+                catchUp,
+                startFrom,
+                maxAttempts,
+                freshAfter,
+                publish,
+                Policies.DEFAULT,
+                List.of());
     }
 
     /** The id alone: the other fields may hold secrets. */

@@ -418,7 +418,7 @@ public final class Runner {
                     effects = announced.effects();
                     if (announced.nothingToPublish()) {
                         why = NOTHING_TO_PUBLISH;
-                        outcome = job.filesMustChange() ? Outcome.FAILED : outcome;
+                        outcome = job.policies().succeedIf().filesChanged() ? Outcome.FAILED : outcome;
                         effects = outcome == Outcome.FAILED ? List.of() : effects;
                     }
                 }

@@ -191,8 +191,7 @@ class EffectBench {
                 null,
                 2,
                 null,
-                List.of(),
-                false);
+                List.of());
     }
 
     private void announce(JdbcStore store, Owner owner, Job job, int number) {

@@ -120,8 +120,7 @@ final class KillPointMain {
                 null,
                 1_000,
                 null,
-                List.of(),
-                false);
+                List.of());
     }
 
     /** What the runner does for one slot, without a child: claim, and completion with ten effects. */

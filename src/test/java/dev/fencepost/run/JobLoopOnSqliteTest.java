@@ -84,8 +84,7 @@ class JobLoopOnSqliteTest {
                 startFrom,
                 2,
                 null,
-                List.of(),
-                false);
+                List.of());
     }
 
     private JobLoop registered(Job job) {

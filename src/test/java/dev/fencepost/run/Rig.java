@@ -116,8 +116,7 @@ public final class Rig implements AutoCloseable {
                 null,
                 maxAttempts,
                 null,
-                List.of(),
-                false);
+                List.of());
     }
 
     public Slot slot() {

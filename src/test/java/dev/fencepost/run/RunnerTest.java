@@ -20,6 +20,7 @@ import dev.fencepost.run.History.WriteEvent;
 import dev.fencepost.run.Publications.Announced;
 import dev.fencepost.run.Runner.Result;
 import dev.fencepost.run.StopRequest.Reason;
+import dev.fencepost.schedule.Overlap;
 import dev.fencepost.schedule.Slot;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -317,7 +318,16 @@ class RunnerTest {
                 job.maxAttempts(),
                 job.freshAfter(),
                 List.of(),
-                true);
+                new Policies(
+                        Overlap.SKIP,
+                        Duration.ZERO,
+                        Duration.ZERO,
+                        null,
+                        Policies.Retry.NONE,
+                        new Policies.SucceedIf(null, null, false, true),
+                        List.of(),
+                        Policies.Brakes.NONE),
+                List.of());
         rig.real.register(List.of(job, strict));
         Result.Ended failed = assertInstanceOf(Result.Ended.class, run(strict));
         assertEquals(Outcome.FAILED, failed.outcome());

@@ -167,8 +167,7 @@ abstract class Contract {
                 startFrom,
                 maxAttempts,
                 null,
-                List.of(),
-                false);
+                List.of());
     }
 
     final Job registered(Job job) {

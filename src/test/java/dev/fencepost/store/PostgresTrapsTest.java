@@ -108,8 +108,7 @@ class PostgresTrapsTest {
                 null,
                 2,
                 null,
-                List.of(),
-                false);
+                List.of());
     }
 
     private static Lease running(Job job) {

@@ -1045,8 +1045,7 @@ abstract class StoreContract extends Contract {
                     null,
                     2,
                     null,
-                    List.of(),
-                    false);
+                    List.of());
             assertThrows(IllegalArgumentException.class, () -> start(wrong, slot(0), ANNA));
             assertNull(view(job.id()));
         }

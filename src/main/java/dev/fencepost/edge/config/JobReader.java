@@ -3,6 +3,7 @@ package dev.fencepost.edge.config;
 import dev.fencepost.effect.SinkDefinition;
 import dev.fencepost.run.Action;
 import dev.fencepost.run.Job;
+import dev.fencepost.run.Policies;
 import dev.fencepost.run.Publication;
 import dev.fencepost.schedule.CatchUp;
 import java.nio.file.Path;
@@ -123,7 +124,8 @@ final class JobReader {
                 own.maxAttempts().value(),
                 fresh == null ? null : fresh.value(),
                 publish,
-                filesMustChange);
+                policies(filesMustChange),
+                List.of());
 
         Values values = new Values();
         timing.values().forEach(each -> values.add(each.key(), each.text(), each.origin()));
@@ -212,6 +214,19 @@ final class JobReader {
                     "write publish: [ { git: { repo: PATH } } ], or remove the key");
         }
         return filesChanged.value();
+    }
+
+    private static Policies policies(boolean filesMustChange) {
+        Policies standard = Policies.DEFAULT;
+        return new Policies(
+                standard.overlap(),
+                standard.jitter(),
+                standard.stagger(),
+                standard.silence(),
+                standard.retry(),
+                new Policies.SucceedIf(null, null, false, filesMustChange),
+                standard.classify(),
+                standard.brakes());
     }
 
     private void checkId(String id, Node at, String jobsPath) {

@@ -128,6 +128,18 @@ final class ServiceJournal implements Journal {
                 log(Level.WARN, e.job(), e.slot(), e.fence(), "attempt " + e.attempt() + " written as ABANDONED");
             }
             case Event.EffectChanged e -> effectChanged(e);
+            case Event.JobPaused e ->
+                log(
+                        Level.WARN,
+                        e.job(),
+                        null,
+                        null,
+                        "paused (" + e.cause() + ")" + (e.until() == null ? "" : " until " + e.until())
+                                + (e.reason() == null ? "" : ": " + e.reason()) + "; fencepost resume " + e.job()
+                                + " lets it run again");
+            case Event.JobResumed e -> log(Level.INFO, e.job(), null, null, "the pause has ended at " + e.at());
+            case Event.JobDeferred e ->
+                log(Level.WARN, e.job(), null, null, "nothing is started before " + e.until() + ": " + e.reason());
             case Event.StoreAvailable e -> storeAvailable(e);
             case Event.Note e -> log(Level.INFO, e.job(), null, null, e.text());
             case Event.Problem e -> {

@@ -181,7 +181,7 @@ class EffectsInTheFileTest {
                         null,
                         null)),
                 job.publish());
-        assertFalse(job.filesMustChange());
+        assertFalse(job.policies().succeedIf().filesChanged());
     }
 
     @Test
@@ -203,7 +203,7 @@ class EffectsInTheFileTest {
                       known-hosts: known_hosts
                       credentials-file: hmac
                 """);
-        assertTrue(job.filesMustChange());
+        assertTrue(job.policies().succeedIf().filesChanged());
         assertEquals(
                 new SinkDefinition.Git(
                         "a/git",
@@ -727,7 +727,7 @@ class EffectsInTheFileTest {
         Reading reading = Readings.of(blog.resolve("fencepost.yaml"));
         Job job = Readings.accepted(reading).jobs().getFirst();
         assertEquals(List.of(), reading.warnings());
-        assertTrue(job.filesMustChange());
+        assertTrue(job.policies().succeedIf().filesChanged());
         SinkDefinition.Git git = (SinkDefinition.Git) job.publish().getFirst().sink();
         assertEquals(blog, git.repo());
         assertEquals(EffectiveValuesTest.command(job).workingDir(), git.repo());

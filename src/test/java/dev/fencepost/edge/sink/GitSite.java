@@ -161,8 +161,7 @@ final class GitSite {
                 null,
                 2,
                 null,
-                publish,
-                false);
+                publish);
     }
 
     Node node(String name, SinkDefinition... sinks) {

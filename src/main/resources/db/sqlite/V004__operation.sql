@@ -1,0 +1,62 @@
+-- paused_at set: nothing of the schedule is started before paused_until, or a resume where that is null. brakes_since: the last resume;
+-- what failed or ran before it is forgotten by the brakes. defer_until: a usage limit. told: what notifiers were told last.
+alter table job add column paused_at integer;
+alter table job add column paused_until integer;
+alter table job add column pause_cause text;
+alter table job add column pause_reason text;
+alter table job add column paused_by text;
+alter table job add column brakes_since integer;
+alter table job add column defer_until integer;
+alter table job add column defer_reason text;
+alter table job add column told text;
+
+-- not_before: of a further try after a failure. ordered: by a person, outside the catch-up cap; attempts_before then counts the attempts
+-- that were there before the order, which it does not use up.
+alter table tick add column not_before integer;
+alter table tick add column ordered integer not null default 0;
+alter table tick add column attempts_before integer not null default 0;
+alter table tick add column without_effects integer not null default 0;
+
+-- stop_kind: CANCEL or TAKE_OVER, asked for by others than the holder.
+alter table attempt add column classification text;
+alter table attempt add column stop_kind text;
+alter table attempt add column stop_reason text;
+
+-- What clean-up looks for.
+create index tick_ended on tick (job, ended_at) where ended_at is not null;
+
+-- One row, written by every order: so its counts rise in the order of commits.
+create table signal (
+    id       integer primary key check (id = 1),
+    revision integer not null,
+    reloads  integer not null
+);
+insert into signal (id, revision, reloads) values (1, 0, 0);
+
+-- Who ordered what, and when; also what happened to a job as a whole.
+create table job_event (
+    id         integer primary key autoincrement,
+    at         integer not null,
+    job        text,
+    kind       text        not null,
+    fence      integer      not null default 0,
+    until      integer,
+    reason     text,
+    ordered_by text        not null,
+    slots      text
+);
+create index job_event_of_job on job_event (job, id);
+
+-- One row for each start of a node.
+create table node (
+    owner      text        primary key,
+    host       text        not null,
+    version    text        not null,
+    jobs_file  text        not null,
+    jobs_hash  text        not null,
+    file_error text,
+    started_at integer not null,
+    seen_at    integer not null,
+    stopped_at integer
+);
+create index node_newest on node (started_at desc);

@@ -16,7 +16,12 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Function;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,18 +41,28 @@ public final class Node {
     /** At a graceful stop, for calls of sinks that are under way; longer ones are read back at the next start. */
     private static final Duration SENDING_LIMIT = Duration.ofSeconds(5);
 
+    /** A look at slots takes milliseconds; the store's own limits end one that hangs. */
+    private static final Duration SUSPEND_LIMIT = Duration.ofSeconds(20);
+
     private static final Duration FIRST_RETRY = Duration.ofSeconds(1);
     private static final Duration MAX_RETRY = Duration.ofSeconds(15);
 
     private final Store store;
-    private final List<Job> jobs;
-    private final List<JobLoop> loops;
+    private final Runner runner;
+    private final Children children;
+    private final Owner owner;
     private final Dispatcher dispatcher;
     private final DeadlineWatch watch;
     private final Time time;
     private final Spawner spawner;
     private final Journal journal;
     private final AtomicBoolean preparing = new AtomicBoolean();
+    private final Object changing = new Object();
+    private volatile List<Job> jobs;
+    private volatile List<JobLoop> loops;
+    /** Of jobs that left the file while they ran: nothing is started any more, and they are waited for. */
+    private final Set<JobLoop> leaving = ConcurrentHashMap.newKeySet();
+
     private Duration retry = FIRST_RETRY;
     private volatile long prepareAgainAt = Long.MIN_VALUE;
     private volatile @Nullable Instant planningSince;
@@ -67,16 +82,70 @@ public final class Node {
             Spawner spawner,
             Journal journal) {
         this.store = store;
+        this.runner = runner;
+        this.children = children;
+        this.owner = owner;
         this.jobs = List.copyOf(jobs);
         this.dispatcher = dispatcher;
         this.watch = watch;
         this.time = time;
         this.spawner = spawner;
         this.journal = journal;
-        this.loops = jobs.stream()
-                .map(job -> new JobLoop(job, store, runner, children, owner, time, spawner, journal))
-                .toList();
+        this.loops = jobs.stream().map(this::loop).toList();
         this.lastWakeBootMillis = time.bootMillis();
+    }
+
+    private JobLoop loop(Job job) {
+        return new JobLoop(job, store, runner, children, owner, time, spawner, journal);
+    }
+
+    /**
+     * Takes these jobs in the place of the ones before: a job with the same id goes on with its new definition from its next run on, one
+     * that is no longer there starts nothing any more and its run may end, a new one begins. Where the store does not answer they are
+     * registered once it does; nothing is planned before.
+     */
+    public void replaceJobs(List<Job> changed) throws InterruptedException {
+        synchronized (changing) {
+            if (draining) {
+                return;
+            }
+            Map<String, JobLoop> before =
+                    loops.stream().collect(Collectors.toMap(loop -> loop.job().id(), Function.identity()));
+            for (JobLoop loop : before.values()) {
+                if (!loop.suspend(SUSPEND_LIMIT)) {
+                    journal.record(new Event.Note(
+                            loop.job().id(),
+                            "a look at its slots hangs; it goes by the old definition until it is back"));
+                }
+            }
+            List<JobLoop> after = new ArrayList<>();
+            for (Job job : changed) {
+                JobLoop known = before.remove(job.id());
+                if (known == null) {
+                    after.add(loop(job));
+                } else {
+                    known.redefine(job);
+                    after.add(known);
+                }
+            }
+            for (JobLoop gone : before.values()) {
+                gone.stopStarting();
+                leaving.add(gone);
+            }
+            leaving.removeIf(loop -> loop.runningFor() == null);
+            jobs = List.copyOf(changed);
+            loops = List.copyOf(after);
+            if (planningSince != null) {
+                try {
+                    store.register(jobs);
+                    after.forEach(JobLoop::resume);
+                } catch (StoreException e) {
+                    planningSince = null; // they are registered, and the loops let go again, by prepare
+                    journal.record(new Event.StoreAvailable(false, e.getMessage()));
+                }
+            }
+        }
+        wake();
     }
 
     /** Starts the watch over lease deadlines. Everything else happens at wake-ups. */
@@ -146,8 +215,11 @@ public final class Node {
     private void prepare() {
         try {
             store.prepare();
-            store.register(jobs);
-            planningSince = store.now();
+            synchronized (changing) {
+                store.register(jobs);
+                planningSince = store.now();
+                loops.forEach(JobLoop::resume);
+            }
             prepareFailure = null;
             retry = FIRST_RETRY;
             journal.record(new Event.StoreAvailable(true, null));
@@ -224,6 +296,13 @@ public final class Node {
         return loops;
     }
 
+    /** Those of jobs that have left the file included. */
+    private List<JobLoop> allLoops() {
+        List<JobLoop> all = new ArrayList<>(loops);
+        all.addAll(leaving);
+        return all;
+    }
+
     /**
      * Graceful stop: no new ticks; running ones get the drain time, then are stopped, and their leases released; their slots are still
      * due (semantics 3.11).
@@ -232,10 +311,11 @@ public final class Node {
      */
     public boolean drain(Duration drain) throws InterruptedException {
         draining = true;
-        for (JobLoop loop : loops) {
+        List<JobLoop> all = allLoops();
+        for (JobLoop loop : all) {
             loop.stopStarting();
         }
-        List<JobLoop> left = awaitEnd(loops, drain);
+        List<JobLoop> left = awaitEnd(all, drain);
         if (left.isEmpty()) {
             dispatcher.stop(SENDING_LIMIT);
             return true;
@@ -254,11 +334,12 @@ public final class Node {
     /** Forced stop: running children are killed without grace; their slots are still due. */
     public void stopNow() throws InterruptedException {
         draining = true;
-        for (JobLoop loop : loops) {
+        List<JobLoop> all = allLoops();
+        for (JobLoop loop : all) {
             loop.stopStarting();
             loop.stopRun("shutdown, forced", Duration.ZERO);
         }
-        awaitEnd(loops, FORCED_STOP_LIMIT);
+        awaitEnd(all, FORCED_STOP_LIMIT);
         dispatcher.stop(Duration.ZERO);
     }
 

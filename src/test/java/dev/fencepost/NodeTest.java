@@ -10,11 +10,15 @@ import dev.fencepost.lease.StoreException.Kind;
 import dev.fencepost.run.Job;
 import dev.fencepost.run.Outcome;
 import dev.fencepost.run.Rig;
+import dev.fencepost.schedule.Every;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.ZoneOffset;
 import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -130,5 +134,106 @@ class NodeTest {
         assertTrue(node.drain(Duration.ofSeconds(1)));
         wake();
         assertEquals(List.of(), rig.children.started);
+    }
+
+    @Nested
+    class AnotherFile {
+
+        private Job hourly(String id) {
+            return new Job(
+                    id,
+                    new Every(Duration.ofHours(1)),
+                    ZoneOffset.UTC,
+                    a.action(),
+                    Set.of(),
+                    a.ttl(),
+                    null,
+                    a.grace(),
+                    a.catchUp(),
+                    null,
+                    2,
+                    null,
+                    List.of());
+        }
+
+        private boolean isRetired(String id) {
+            return rig.real.jobs().stream()
+                    .filter(job -> job.id().equals(id))
+                    .findFirst()
+                    .orElseThrow()
+                    .retired();
+        }
+
+        @Test
+        void aJobThatLeftTheFileStartsNothingAndANewOneBeginsNow() throws Exception {
+            wake();
+            rig.time.pass(GAP);
+            wake();
+            int before = rig.attempts("a").size();
+            node.replaceJobs(List.of(b, Rig.job("c")));
+            assertTrue(isRetired("a"));
+            for (int i = 0; i < 3; i++) {
+                rig.time.pass(GAP);
+                wake();
+            }
+            assertEquals(before, rig.attempts("a").size());
+            assertEquals(3, rig.attempts("c").size());
+            assertEquals(
+                    List.of("b", "c"),
+                    node.loops().stream().map(loop -> loop.job().id()).toList());
+        }
+
+        @Test
+        void anotherScheduleHoldsFromTheChangeOnAndNothingOfItWasMissed() throws Exception {
+            wake();
+            rig.time.pass(GAP);
+            wake();
+            assertEquals(1, rig.attempts("a").size());
+            node.replaceJobs(List.of(hourly("a"), b));
+            rig.spawner.runAll();
+            rig.time.pass(Duration.ofMinutes(30));
+            wake();
+            assertEquals(1, rig.attempts("a").size());
+            rig.time.pass(Duration.ofMinutes(30));
+            wake();
+            assertEquals("2026-03-01T13:00:00Z", rig.attempts("a").getFirst().slotKey());
+        }
+
+        @Test
+        void aRunThatIsUnderWayEndsUnderItsOldNameAndIsWaitedFor() throws Exception {
+            wake();
+            rig.time.pass(GAP);
+            rig.children.life = child -> {
+                if (!"a".equals(child.spec.environment().get("FENCEPOST_JOB"))) {
+                    return;
+                }
+                try {
+                    node.replaceJobs(List.of(b));
+                } catch (InterruptedException e) {
+                    throw new IllegalStateException(e);
+                }
+            };
+            wake();
+            assertTrue(isRetired("a"));
+            assertEquals(Outcome.SUCCEEDED, rig.attempts("a").getFirst().outcome());
+            assertTrue(node.drain(Duration.ofSeconds(1)));
+        }
+
+        @Test
+        void withoutTheStoreNothingIsPlannedUntilTheJobsAreRegistered() throws Exception {
+            wake();
+            rig.faults.insteadOf("register", new StoreException(Kind.UNAVAILABLE, "away", null));
+            node.replaceJobs(List.of(hourly("a"), b));
+            assertFalse(node.isPrepared());
+            rig.time.pass(GAP);
+            rig.spawner.runAll();
+            assertEquals(List.of(), rig.attempts("a"));
+            wake();
+            assertTrue(node.isPrepared());
+            rig.time.pass(GAP);
+            wake();
+            assertEquals(List.of(), rig.attempts("a"));
+            assertEquals(2, rig.attempts("b").size()); // the one that was missed meanwhile is caught up
+        }
     }
 }

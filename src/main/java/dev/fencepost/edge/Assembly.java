@@ -34,6 +34,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.function.Consumer;
 
 /** Puts the production parts together: for {@code serve} and for the short commands alike, so that both are the same program. */
 public final class Assembly {
@@ -108,7 +109,10 @@ public final class Assembly {
                 spawner,
                 entropy,
                 journal);
-        return new Crew(owner, children, folders, watch, runner, dispatcher);
+        return new Crew(owner, children, folders, watch, runner, dispatcher, others -> {
+            publisher.use(others);
+            dispatcher.use(sinks(others, repositories));
+        });
     }
 
     private Map<String, Sink> sinks(Collection<SinkDefinition> definitions, GitRepositories repositories) {
@@ -125,14 +129,18 @@ public final class Assembly {
         return sinks;
     }
 
-    /** @param watch has to be started by whoever runs something without a {@link Node} */
+    /**
+     * @param watch has to be started by whoever runs something without a {@link Node}
+     * @param useSinks takes the sinks of another jobs file, in the place of those that were known
+     */
     public record Crew(
             Owner owner,
             OsChildren children,
             RunFolders folders,
             DeadlineWatch watch,
             Runner runner,
-            Dispatcher dispatcher) {}
+            Dispatcher dispatcher,
+            Consumer<Collection<SinkDefinition>> useSinks) {}
 
     public Node node(Store store, List<Job> jobs, Crew crew) {
         return new Node(

@@ -63,7 +63,7 @@ public final class Dispatcher {
 
     private final Outbox outbox;
     private final Leases leases;
-    private final Map<String, Sink> sinks;
+    private volatile Map<String, Sink> sinks;
     private final Owner owner;
     private final Predicate<Owner> provablyDead;
     private final Time time;
@@ -105,6 +105,11 @@ public final class Dispatcher {
         this.entropy = entropy;
         this.journal = journal;
         this.judge = new Judge(entropy);
+    }
+
+    /** From now on these are the sinks that this node knows; what is being sent goes on with the sink that it was begun with. */
+    public void use(Map<String, Sink> others) {
+        sinks = Map.copyOf(others);
     }
 
     /** To be called about once a second, once the store is prepared; returns at once. */

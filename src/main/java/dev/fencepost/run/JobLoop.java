@@ -40,10 +40,12 @@ public final class JobLoop {
     /** Open ticks may be waiting behind another node's lease; it can end early. */
     private static final Duration LONGEST_REST_WHILE_WAITING = Duration.ofSeconds(10);
 
+    private static final Duration SUSPEND_POLL = Duration.ofMillis(5);
+
     /** A plan that others outran is made again; more often than this it waits for the next look. */
     private static final int MOST_PLANS_IN_A_ROW = 10;
 
-    private final Job job;
+    private volatile Job job;
     private final Ticks ticks;
     private final Runner runner;
     private final Children children;
@@ -61,6 +63,7 @@ public final class JobLoop {
     private volatile @Nullable String claimFailure;
     private Duration backoff = FIRST_BACKOFF;
     private volatile boolean stopping;
+    private volatile boolean suspended;
     private volatile boolean registered = true;
 
     private final Object runLock = new Object();
@@ -127,10 +130,10 @@ public final class JobLoop {
         lookAgain = true;
         // Whoever looks already will look again; asked for once more after it let go, so that no wish falls between the
         // two.
-        while (lookAgain && !stopping && looking.compareAndSet(false, true)) {
+        while (lookAgain && !isQuiet() && looking.compareAndSet(false, true)) {
             lookingSince = time.bootMillis();
             try {
-                while (lookAgain && !stopping) {
+                while (lookAgain && !isQuiet()) {
                     lookAgain = false;
                     lookOnce(planningSince);
                 }
@@ -139,6 +142,41 @@ public final class JobLoop {
                 looking.set(false);
             }
         }
+    }
+
+    private boolean isQuiet() {
+        return stopping || suspended;
+    }
+
+    /**
+     * Lets no look begin until {@link #resume}, and waits for the one that is under way, whose plan would be that of the old definition.
+     *
+     * @return whether none is under way any more
+     */
+    public boolean suspend(Duration limit) throws InterruptedException {
+        suspended = true;
+        long end = time.bootMillis() + limit.toMillis();
+        while (looking.get()) {
+            if (time.bootMillis() >= end) {
+                return false;
+            }
+            time.sleep(SUSPEND_POLL);
+        }
+        return true;
+    }
+
+    /** From the next run on the job is this one; the run under way ends as it was begun. To be called while it is suspended. */
+    public void redefine(Job changed) {
+        if (!changed.id().equals(job.id())) {
+            throw new IllegalArgumentException("the loop of " + job.id() + " cannot become that of " + changed.id());
+        }
+        job = changed;
+    }
+
+    /** Looks begin again, the next one at once. */
+    public void resume() {
+        suspended = false;
+        nextLookAt = time.bootMillis();
     }
 
     private void lookOnce(Instant planningSince) {
@@ -403,7 +441,7 @@ public final class JobLoop {
     /** Since when a look at the job has been wanted and none has come, or null. A loop for which this grows is dead. */
     public @Nullable Duration overdueFor() {
         long late = time.bootMillis() - nextLookAt;
-        return stopping || looking.get() || nextLookAt == 0 || late <= 0 ? null : Duration.ofMillis(late);
+        return isQuiet() || looking.get() || nextLookAt == 0 || late <= 0 ? null : Duration.ofMillis(late);
     }
 
     /** Whether the store has lost the job's row; asking takes note of it, and the answer is then no until it is missed again. */

@@ -20,6 +20,7 @@ import io.quarkus.scheduler.Scheduler;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.inject.Inject;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -61,7 +62,12 @@ public class Service {
     private volatile @Nullable Running running;
 
     /** Everything that exists between start and end. */
-    record Running(JobsFile file, JdbcStore store, GuardedStore guarded, Assembly assembly, Node node) {}
+    record Running(JobsFile file, JdbcStore store, GuardedStore guarded, Assembly assembly, Node node) {
+
+        Running with(JobsFile other) {
+            return new Running(other, store, guarded, assembly, node);
+        }
+    }
 
     @Inject
     public Service(Scheduler scheduler, MeterRegistry meters, Api api) {
@@ -80,7 +86,16 @@ public class Service {
         Crew crew = assembly.crew(guarded, directory, file.allSinks());
         Node node = assembly.node(guarded, jobs, crew);
         running = new Running(file, store, guarded, assembly, node);
-        gauges(node);
+        meters.gauge("last_tick_age", node, n -> n.sinceLastWake().toMillis() / 1000.0);
+        node.loops().forEach(this::gauge);
+        Reload reload = new Reload(
+                arguments,
+                System.getenv(),
+                Path.of("").toAbsolutePath(),
+                assembly.time(),
+                assembly.spawner(),
+                file,
+                changed -> adopt(changed, node, crew, journal));
         openApi(file.api(), guarded, directory, assembly, node, journal);
         EffectGauges effects = new EffectGauges(guarded, meters);
         scheduler
@@ -101,6 +116,7 @@ public class Service {
                 crew.children().guard());
         file.warnings().forEach(warning -> LOG.warn(warning.text()));
         node.start();
+        Signal.handle(new Signal("HUP"), signal -> reload.soon("SIGHUP"));
         Signal.handle(new Signal("TERM"), signal -> stop());
         Signal.handle(new Signal("INT"), signal -> stop());
         scheduleWakes(node);
@@ -165,14 +181,22 @@ public class Service {
         }
     }
 
-    private void gauges(Node node) {
-        meters.gauge("last_tick_age", node, n -> n.sinceLastWake().toMillis() / 1000.0);
-        for (JobLoop loop : node.loops()) {
-            meters.gauge("run.running_seconds", List.of(Tag.of("job", loop.job().id())), loop, l -> {
-                Duration runningFor = l.runningFor();
-                return runningFor == null ? 0 : runningFor.toMillis() / 1000.0;
-            });
-        }
+    /** Sinks first, so that no run of a new job meets a sink that is not known yet. */
+    private void adopt(JobsFile file, Node node, Crew crew, ServiceJournal journal) throws InterruptedException {
+        List<JobLoop> before = node.loops();
+        journal.countFor(file.jobs());
+        crew.useSinks().accept(file.allSinks());
+        node.replaceJobs(file.jobs());
+        node.loops().stream().filter(loop -> !before.contains(loop)).forEach(this::gauge);
+        Running parts = running;
+        running = parts == null ? null : parts.with(file);
+    }
+
+    private void gauge(JobLoop loop) {
+        meters.gauge("run.running_seconds", List.of(Tag.of("job", loop.job().id())), loop, l -> {
+            Duration runningFor = l.runningFor();
+            return runningFor == null ? 0 : runningFor.toMillis() / 1000.0;
+        });
     }
 
     @Nullable

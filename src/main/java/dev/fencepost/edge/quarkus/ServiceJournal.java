@@ -25,7 +25,13 @@ final class ServiceJournal implements Journal {
 
     ServiceJournal(MeterRegistry meters, Collection<Job> jobs) {
         this.meters = meters;
-        for (Job job : jobs) { // so that a counter is there, at 0, before anything happened
+        countFor(jobs);
+        count("problems", "", 0);
+    }
+
+    /** So that a counter is there, at 0, before anything happened. */
+    void countFor(Collection<Job> jobs) {
+        for (Job job : jobs) {
             count("scheduled.skipped_overlap", job.id(), 0);
             count("scheduled.catchup_dropped", job.id(), 0);
             count("scheduled.catchup_ran", job.id(), 0);
@@ -35,7 +41,6 @@ final class ServiceJournal implements Journal {
             count("lease.renewed", job.id(), 0);
             count("lease.renew_failed", job.id(), 0);
         }
-        count("problems", "", 0);
     }
 
     @Override

@@ -45,7 +45,7 @@ public final class Publisher implements Publications {
     /** The contents of all effects of one run: they are in memory together. */
     private static final long MAX_TOTAL_BYTES = 32L << 20;
 
-    private final Map<String, SinkDefinition> named = new TreeMap<>();
+    private volatile Map<String, SinkDefinition> named = Map.of();
     private final Semaphore turn = new Semaphore(1, true);
     private final Set<RunFiles> inMemory = ConcurrentHashMap.newKeySet();
     private final GitWork work;
@@ -54,13 +54,20 @@ public final class Publisher implements Publications {
     /** @param sinks all that the jobs file names; those of jobs, with a slash in their name, are not for lines */
     public Publisher(
             Collection<SinkDefinition> sinks, GitRepositories repositories, Programs programs, Journal journal) {
-        for (SinkDefinition sink : sinks) {
-            if (sink.name().indexOf('/') < 0) {
-                named.put(sink.name(), sink);
-            }
-        }
         this.work = new GitWork(repositories, programs);
         this.journal = journal;
+        use(sinks);
+    }
+
+    /** From now on these are the sinks that lines may name, whoever runs already included. */
+    public void use(Collection<SinkDefinition> sinks) {
+        Map<String, SinkDefinition> byName = new TreeMap<>();
+        for (SinkDefinition sink : sinks) {
+            if (sink.name().indexOf('/') < 0) {
+                byName.put(sink.name(), sink);
+            }
+        }
+        named = byName;
     }
 
     private static SinkDefinition.@Nullable Git git(Job job) {

@@ -81,6 +81,7 @@ sealed interface Dialect permits Dialect.Postgres, Dialect.Sqlite {
                 case "for_update" -> "for update";
                 case "skip_locked" -> "for update skip locked";
                 case "ms" -> "* interval '1 millisecond'";
+                case "epoch" -> "timestamptz 'epoch'";
                 case "given" -> GIVEN;
                 // An array, since a planner that expects a thousand ids would rather read the whole table.
                 case "among" -> "= any (array(select " + alias + "id from " + table(alias) + "))";
@@ -136,6 +137,7 @@ sealed interface Dialect permits Dialect.Postgres, Dialect.Sqlite {
                             + "expires_wall end";
                 case "next_fence" -> "fence + 1";
                 case "for_update", "skip_locked", "ms" -> "";
+                case "epoch" -> "0";
                 case "given" -> GIVEN;
                 case "among" -> "in (select " + alias + "id from " + table(alias) + ")";
                 default -> throw unknown(name);

@@ -21,6 +21,7 @@ import dev.fencepost.run.Attempt;
 import dev.fencepost.run.Completed;
 import dev.fencepost.run.Completion;
 import dev.fencepost.run.Job;
+import dev.fencepost.run.Pause;
 import dev.fencepost.run.Start;
 import dev.fencepost.schedule.Backlog;
 import dev.fencepost.schedule.Plan;
@@ -57,6 +58,9 @@ public final class JdbcStore implements Store {
     private final JdbcTicks ticks;
     private final JdbcOutbox outbox;
     private final JdbcWork work;
+    private final JdbcOrders orders;
+    private final JdbcNodes nodes;
+    private final JdbcRetention retention;
     private final JdbcHistory history;
 
     private JdbcStore(Database database) {
@@ -65,6 +69,9 @@ public final class JdbcStore implements Store {
         this.ticks = new JdbcTicks(database);
         this.outbox = new JdbcOutbox(database);
         this.work = new JdbcWork(database);
+        this.orders = new JdbcOrders(database);
+        this.nodes = new JdbcNodes(database);
+        this.retention = new JdbcRetention(database);
         this.history = new JdbcHistory(database);
     }
 
@@ -341,6 +348,87 @@ public final class JdbcStore implements Store {
     @Override
     public Pruned prune(Instant endedBefore, int limit) {
         return work.prune(endedBefore, limit);
+    }
+
+    @Override
+    public Signal signal() {
+        return orders.signal();
+    }
+
+    @Override
+    public @Nullable Pause pauseOf(String job) {
+        return orders.pauseOf(job);
+    }
+
+    @Override
+    public Answer pause(String job, @Nullable Instant until, Pause.Cause cause, @Nullable String reason, String by) {
+        return orders.pause(job, until, cause, reason, by);
+    }
+
+    @Override
+    public Answer resume(String job, @Nullable String reason, String by) {
+        return orders.resume(job, reason, by);
+    }
+
+    @Override
+    public boolean endPause(String job) {
+        return orders.endPause(job);
+    }
+
+    @Override
+    public List<Answer> trigger(
+            String job, List<Slot> slots, boolean withoutEffects, @Nullable String reason, String by) {
+        return orders.trigger(job, slots, withoutEffects, reason, by);
+    }
+
+    @Override
+    public Answer cancel(String job, @Nullable String reason, String by) {
+        return orders.cancel(job, reason, by);
+    }
+
+    @Override
+    public void reload(@Nullable String reason, String by) {
+        orders.reload(reason, by);
+    }
+
+    @Override
+    public List<Stop> stops(Owner owner) {
+        return orders.stops(owner);
+    }
+
+    @Override
+    public List<JobEvent> jobEvents(@Nullable String job, int limit) {
+        return orders.jobEvents(job, limit);
+    }
+
+    @Override
+    public void seen(Owner owner, State state) {
+        nodes.seen(owner, state);
+    }
+
+    @Override
+    public void stopped(Owner owner) {
+        nodes.stopped(owner);
+    }
+
+    @Override
+    public List<NodeView> nodes(int limit) {
+        return nodes.nodes(limit);
+    }
+
+    @Override
+    public int pruneTicks(String job, Instant endedBefore, int keep, int limit) {
+        return retention.pruneTicks(job, endedBefore, keep, limit);
+    }
+
+    @Override
+    public int pruneEvents(Instant before, int limit) {
+        return retention.pruneEvents(before, limit);
+    }
+
+    @Override
+    public int pruneEffects(Instant settledBefore, int limit) {
+        return retention.pruneEffects(settledBefore, limit);
     }
 
     @Override

@@ -14,6 +14,7 @@ import dev.fencepost.run.Attempt;
 import dev.fencepost.run.Completed;
 import dev.fencepost.run.Completion;
 import dev.fencepost.run.Job;
+import dev.fencepost.run.Orders.JobEvent.Kind;
 import dev.fencepost.run.Outcome;
 import dev.fencepost.run.Start;
 import dev.fencepost.run.Ticks;
@@ -28,8 +29,10 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
@@ -50,10 +53,10 @@ final class JdbcTicks implements Ticks {
             insert into job (id, schedule_text, since, cursor_at) values (:job, :schedule, {now}, coalesce(:start, {now}))
             on conflict (id) do update set schedule_text = :schedule, since = {now}, retired_at = null,
                 cursor_at = case when :start > {now} then :start else {now} end
-            where job.schedule_text <> :schedule or job.retired_at is not null""");
+            where job.schedule_text <> :schedule or job.retired_at is not null returning id""");
 
     private static final Sql RETIRE =
-            Sql.of("update job set retired_at = {now} where id = :job and retired_at is null");
+            Sql.of("update job set retired_at = {now} where id = :job and retired_at is null returning id");
 
     /**
      * Asked at every look. SQLite would rather walk the whole history in its order than sort the few open ticks, so the order is by an
@@ -230,6 +233,7 @@ final class JdbcTicks implements Ticks {
     public void register(Collection<Job> jobs) {
         database.write("register jobs", Urgency.NORMAL, session -> {
             Set<String> unchanged = new HashSet<>();
+            Map<String, String> rescheduled = new HashMap<>();
             Set<String> gone = new HashSet<>();
             for (Row row : session.one(KNOWN_JOBS, Params.none()).rows()) {
                 String id = row.text("id");
@@ -242,24 +246,31 @@ final class JdbcTicks implements Ticks {
                                 .anyMatch(job -> job.id().equals(id)
                                         && job.schedule().text().equals(schedule))) {
                     unchanged.add(id);
+                } else if (!retired) {
+                    rescheduled.put(id, schedule);
                 }
             }
             for (Job job : jobs) {
-                if (!unchanged.contains(job.id())) {
-                    session.one(
-                            REGISTER,
-                            Params.of("job", job.id())
-                                    .and("schedule", job.schedule().text())
-                                    // The slot at start-from itself is due too; the cursor stands just before it.
-                                    .and(
-                                            "start",
-                                            job.startFrom() == null
-                                                    ? null
-                                                    : job.startFrom().minusSeconds(1)));
+                if (unchanged.contains(job.id())) {
+                    continue;
+                }
+                Params params = Params.of("job", job.id())
+                        .and("schedule", job.schedule().text())
+                        // The slot at start-from itself is due too; the cursor stands just before it.
+                        .and(
+                                "start",
+                                job.startFrom() == null ? null : job.startFrom().minusSeconds(1));
+                if (session.one(REGISTER, params).first() != null) {
+                    String before = rescheduled.get(job.id());
+                    Kind kind = before == null ? Kind.REGISTERED : Kind.RESCHEDULED;
+                    String schedule = job.schedule().text() + (before == null ? "" : ", was " + before);
+                    JdbcOrders.event(session, kind, job.id(), null, null, schedule, JdbcOrders.NOBODY, null);
                 }
             }
             for (String id : gone) {
-                session.one(RETIRE, Params.of("job", id));
+                if (session.one(RETIRE, Params.of("job", id)).first() != null) {
+                    JdbcOrders.event(session, Kind.RETIRED, id, null, null, null, JdbcOrders.NOBODY, null);
+                }
             }
             return gone.size();
         });

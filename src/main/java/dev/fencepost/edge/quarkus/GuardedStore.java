@@ -18,6 +18,7 @@ import dev.fencepost.run.Attempt;
 import dev.fencepost.run.Completed;
 import dev.fencepost.run.Completion;
 import dev.fencepost.run.Job;
+import dev.fencepost.run.Pause;
 import dev.fencepost.run.Start;
 import dev.fencepost.schedule.Backlog;
 import dev.fencepost.schedule.Plan;
@@ -349,6 +350,96 @@ final class GuardedStore implements Store {
     @Override
     public Pruned prune(Instant endedBefore, int limit) {
         return timed("prune", () -> store.prune(endedBefore, limit));
+    }
+
+    @Override
+    public Signal signal() {
+        return guarded("signal", store::signal);
+    }
+
+    @Override
+    public @Nullable Pause pauseOf(String job) {
+        return this.<@Nullable Pause>guarded("pause-of", () -> store.pauseOf(job));
+    }
+
+    @Override
+    public Answer pause(String job, @Nullable Instant until, Pause.Cause cause, @Nullable String reason, String by) {
+        return timed("pause", () -> store.pause(job, until, cause, reason, by));
+    }
+
+    @Override
+    public Answer resume(String job, @Nullable String reason, String by) {
+        return timed("resume", () -> store.resume(job, reason, by));
+    }
+
+    @Override
+    public boolean endPause(String job) {
+        return timed("end-pause", () -> store.endPause(job));
+    }
+
+    @Override
+    public List<Answer> trigger(
+            String job, List<Slot> slots, boolean withoutEffects, @Nullable String reason, String by) {
+        return timed("trigger", () -> store.trigger(job, slots, withoutEffects, reason, by));
+    }
+
+    @Override
+    public Answer cancel(String job, @Nullable String reason, String by) {
+        return timed("cancel", () -> store.cancel(job, reason, by));
+    }
+
+    @Override
+    public void reload(@Nullable String reason, String by) {
+        timed("order-reload", () -> {
+            store.reload(reason, by);
+            return true;
+        });
+    }
+
+    @Override
+    public List<Stop> stops(Owner owner) {
+        return guarded("stops", () -> store.stops(owner));
+    }
+
+    @Override
+    public List<JobEvent> jobEvents(@Nullable String job, int limit) {
+        return guarded("job-events", () -> store.jobEvents(job, limit));
+    }
+
+    @Override
+    public void seen(Owner owner, State state) {
+        timed("seen", () -> {
+            store.seen(owner, state);
+            return true;
+        });
+    }
+
+    @Override
+    public void stopped(Owner owner) {
+        timed("stopped", () -> {
+            store.stopped(owner);
+            return true;
+        });
+    }
+
+    @Override
+    public List<NodeView> nodes(int limit) {
+        return guarded("nodes", () -> store.nodes(limit));
+    }
+
+    @Override
+    public int pruneTicks(String job, Instant endedBefore, int keep, int limit) {
+        return timed("prune-ticks", () -> store.pruneTicks(job, endedBefore, keep, limit));
+    }
+
+    @Override
+    public int pruneEvents(Instant before, int limit) {
+        return timed("prune-events", () -> store.pruneEvents(before, limit));
+    }
+
+    @Override
+    public int pruneEffects(Instant settledBefore, int limit) {
+        return timed("prune-effects", () -> store.pruneEffects(settledBefore, limit));
     }
 
     @Override

@@ -34,6 +34,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Node {
 
+    /** Of the program, as its commands and its peers are told. */
+    public static final String VERSION = "0.1.0";
+
     /** Due times up to so far ahead are waited for exactly; it is the distance between two wake-ups. */
     public static final Duration LOOK_AHEAD = Duration.ofSeconds(1);
 

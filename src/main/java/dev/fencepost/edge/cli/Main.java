@@ -1,5 +1,6 @@
 package dev.fencepost.edge.cli;
 
+import dev.fencepost.Node;
 import dev.fencepost.edge.host.SystemTime;
 import dev.fencepost.lease.StoreException;
 import io.quarkus.runtime.annotations.QuarkusMain;
@@ -28,7 +29,7 @@ import picocli.CommandLine.UnmatchedArgumentException;
 @QuarkusMain
 public class Main {
 
-    static final String VERSION = "fencepost 0.1.0";
+    static final String VERSION = "fencepost " + Node.VERSION;
 
     private static final String LOG_MANAGER = "java.util.logging.manager";
 

@@ -34,11 +34,13 @@ final class Reload {
     private final Time time;
     private final Spawner spawner;
     private final Adoption adoption;
+    private final Runnable afterwards;
     private final AtomicBoolean wanted = new AtomicBoolean();
     private final Object turn = new Object();
     private JobsFile inForce;
     private volatile @Nullable String error;
 
+    /** @param afterwards called after each try, whatever came of it */
     Reload(
             ServeArguments arguments,
             Map<String, String> environment,
@@ -46,7 +48,8 @@ final class Reload {
             Time time,
             Spawner spawner,
             JobsFile inForce,
-            Adoption adoption) {
+            Adoption adoption,
+            Runnable afterwards) {
         this.arguments = arguments;
         this.environment = Map.copyOf(environment);
         this.workingDir = workingDir;
@@ -54,6 +57,7 @@ final class Reload {
         this.spawner = spawner;
         this.inForce = inForce;
         this.adoption = adoption;
+        this.afterwards = afterwards;
     }
 
     /** Why the file, as it was at the last try, is not in force; null where it is. In one line. */
@@ -93,6 +97,7 @@ final class Reload {
             case Reading.Refused refused -> refuse(why, refused.errors());
             case Reading.Accepted accepted -> accept(why, accepted.file());
         }
+        afterwards.run();
     }
 
     private void refuse(String why, List<Finding> errors) {

@@ -14,6 +14,7 @@ import dev.fencepost.edge.web.Tokens;
 import dev.fencepost.host.Time;
 import dev.fencepost.run.Job;
 import dev.fencepost.run.JobLoop;
+import dev.fencepost.run.Nodes;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tag;
 import io.quarkus.scheduler.Scheduler;
@@ -23,6 +24,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jboss.logging.Logger;
@@ -41,6 +43,7 @@ public class Service {
 
     private static final String WAKE = "wake";
     private static final String COUNT_EFFECTS = "count-effects";
+    private static final Duration LAST_BEAT_LIMIT = Duration.ofSeconds(1);
     private static final Duration COUNT_INTERVAL = Duration.ofSeconds(15);
 
     /** With no wake-up for so long the scheduler is not trusted any more. */
@@ -60,6 +63,7 @@ public class Service {
     private volatile long drainingSince;
     private volatile int exitCode;
     private volatile @Nullable Running running;
+    private volatile @Nullable Heartbeat heartbeat;
 
     /** Everything that exists between start and end. */
     record Running(JobsFile file, JdbcStore store, GuardedStore guarded, Assembly assembly, Node node) {
@@ -95,7 +99,12 @@ public class Service {
                 assembly.time(),
                 assembly.spawner(),
                 file,
-                changed -> adopt(changed, node, crew, journal));
+                changed -> adopt(changed, node, crew, journal),
+                this::beat);
+        Heartbeat beating = new Heartbeat(
+                guarded, crew.owner(), node::isPrepared, () -> state(arguments, reload), assembly.time(), journal);
+        heartbeat = beating;
+        assembly.spawner().virtualThread("heartbeat", beating);
         openApi(file.api(), guarded, directory, assembly, node, journal);
         EffectGauges effects = new EffectGauges(guarded, meters);
         scheduler
@@ -181,6 +190,22 @@ public class Service {
         }
     }
 
+    private void beat() {
+        Heartbeat beating = heartbeat;
+        if (beating != null) {
+            beating.beat();
+        }
+    }
+
+    private Nodes.State state(ServeArguments arguments, Reload reload) {
+        return new Nodes.State(
+                Heartbeat.hostName(),
+                Node.VERSION,
+                arguments.jobsFile().toAbsolutePath().normalize().toString(),
+                Heartbeat.hash(Objects.requireNonNull(running).file().jobs()),
+                reload.error());
+    }
+
     /** Sinks first, so that no run of a new job meets a sink that is not known yet. */
     private void adopt(JobsFile file, Node node, Crew crew, ServiceJournal journal) throws InterruptedException {
         List<JobLoop> before = node.loops();
@@ -251,6 +276,13 @@ public class Service {
         scheduler.pause(); // what it started from here on would meet a closed store, or no container any more
         Running parts = running;
         if (parts != null) {
+            Heartbeat beating = heartbeat;
+            if (beating != null) {
+                parts.assembly()
+                        .spawner()
+                        .virtualThread("last-beat", beating::end)
+                        .join(LAST_BEAT_LIMIT);
+            }
             parts.store().close();
         }
         LOG.info("stopped");

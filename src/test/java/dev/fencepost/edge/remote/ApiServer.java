@@ -17,6 +17,7 @@ import dev.fencepost.lease.RunId;
 import dev.fencepost.work.Artifact;
 import dev.fencepost.work.Body;
 import dev.fencepost.work.Grant;
+import dev.fencepost.work.ItemResult;
 import dev.fencepost.work.NewItem;
 import dev.fencepost.work.WorkAnswer;
 import dev.fencepost.work.WorkItem;
@@ -214,6 +215,7 @@ public final class ApiServer implements AutoCloseable {
                 case "GET items 2" -> item(parts.get(1));
                 case "POST items claim" -> claim(exchange, parts.get(1));
                 case "POST claims 1" -> claimAny(exchange);
+                case "POST completions 1" -> completeAll(exchange);
                 case "POST items renew" -> renew(exchange, parts.get(1));
                 case "POST items complete" -> complete(exchange, parts.get(1));
                 case "POST items fail" -> fail(exchange, parts.get(1));
@@ -237,6 +239,10 @@ public final class ApiServer implements AutoCloseable {
         } catch (JsonProcessingException e) {
             throw new Problem(400, "no JSON: " + e.getOriginalMessage(), null, null);
         }
+        return fields(json, known);
+    }
+
+    private static Map<String, JsonNode> fields(JsonNode json, String... known) {
         Map<String, JsonNode> fields = new HashMap<>();
         json.properties().forEach(field -> {
             if (!Set.of(known).contains(field.getKey())) {
@@ -376,6 +382,30 @@ public final class ApiServer implements AutoCloseable {
         Map<String, JsonNode> body =
                 body(exchange, "owner", "fence", "run_id", "result", "result_base64", "content_type");
         return answer(queue.complete(grant(body, id), content(body, "result", "content_type")));
+    }
+
+    private Reply completeAll(HttpExchange exchange) throws IOException {
+        List<ItemResult> results = new ArrayList<>();
+        for (JsonNode each : Objects.requireNonNull(body(exchange, "results").get("results"))) {
+            Map<String, JsonNode> fields =
+                    fields(each, "id", "owner", "fence", "run_id", "result", "result_base64", "content_type");
+            results.add(new ItemResult(grant(fields, text(fields, "id")), content(fields, "result", "content_type")));
+        }
+        List<ObjectNode> answers = new ArrayList<>();
+        for (WorkAnswer answer : queue.completeAll(results)) {
+            ObjectNode json = MAPPER.createObjectNode();
+            switch (answer) {
+                case WorkAnswer.Done(WorkItem item) -> json.set("item", json(item, false));
+                case WorkAnswer.Refused(Refusal reason, @Nullable WorkItem item) -> {
+                    json.put("reason", reason.name());
+                    if (item != null) {
+                        json.set("item", json(item, false));
+                    }
+                }
+            }
+            answers.add(json);
+        }
+        return new Reply(200, list("answers", answers));
     }
 
     private Reply fail(HttpExchange exchange, String id) throws IOException {

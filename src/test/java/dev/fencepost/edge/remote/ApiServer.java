@@ -47,6 +47,7 @@ import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiFunction;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -78,6 +79,7 @@ public final class ApiServer implements AutoCloseable {
     private final WorkQueue queue;
     private final Map<String, byte[]> files = new ConcurrentHashMap<>();
     private final List<String> requests = new CopyOnWriteArrayList<>();
+    private final AtomicInteger largestBody = new AtomicInteger();
     private volatile BiFunction<String, String, Fault> faults = (method, path) -> Fault.NONE;
     private HttpServer server;
 
@@ -115,6 +117,11 @@ public final class ApiServer implements AutoCloseable {
     /** What was asked so far: method and path, such as {@code POST /items/a/claim}. */
     public List<String> requests() {
         return List.copyOf(requests);
+    }
+
+    /** Of the JSON requests so far, in bytes. */
+    public int largestBody() {
+        return largestBody.get();
     }
 
     @Override
@@ -232,10 +239,12 @@ public final class ApiServer implements AutoCloseable {
         }
     }
 
-    private static Map<String, JsonNode> body(HttpExchange exchange, String... known) throws IOException {
+    private Map<String, JsonNode> body(HttpExchange exchange, String... known) throws IOException {
         JsonNode json;
         try {
-            json = MAPPER.readTree(exchange.getRequestBody().readAllBytes());
+            byte[] bytes = exchange.getRequestBody().readAllBytes();
+            largestBody.accumulateAndGet(bytes.length, Math::max);
+            json = MAPPER.readTree(bytes);
         } catch (JsonProcessingException e) {
             throw new Problem(400, "no JSON: " + e.getOriginalMessage(), null, null);
         }

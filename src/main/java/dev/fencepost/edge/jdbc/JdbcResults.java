@@ -15,8 +15,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Results of several items within one transaction. The items are locked first, in the order of their ids, so that two such calls never wait for
- * each other; then one statement decides, by the clock behind the locks, and what it answers is told in the events.
+ * Results of several items within one transaction. The items are locked first, in the order of their ids, so that two such calls cannot wait
+ * for each other at once; then one statement decides, by the clock behind the locks, and what it answers is told in the events.
  */
 final class JdbcResults {
 

@@ -38,7 +38,7 @@ import org.jspecify.annotations.Nullable;
  * Items in the table {@code work_item}. Each state that is not an end has an index of its own, by which a claim finds its items; what
  * has ended lies in none of them. Nothing runs in the background: a claim first puts right what time has changed in its queue.
  *
- * <p>Locks are taken in one order: the row of a queue that has a capacity, then items. Claims of any item skip those that others have
+ * <p>Locks are taken in one order: the row of a queue that has a capacity, then items; several of them, where they are named, in the order of their ids. Claims of any item skip those that others have
  * locked; whoever names an item waits for it, and looks at the clock behind the lock.
  */
 final class JdbcWork implements WorkQueue {

@@ -19,6 +19,9 @@ public interface WorkQueue {
     /** A claim of several items takes no further one when their payloads have so many bytes: they have to fit into memory together. */
     int ENOUGH_BYTES = 2 << 20;
 
+    /** So many bytes have the results of one call together, at most: they have to fit into memory and into one request. */
+    int MOST_RESULT_BYTES = Body.MAX_BYTES;
+
     /** Puts a new item into its queue. One with this id that is there already stays as it is, in every respect. */
     Enqueued enqueue(NewItem item);
 
@@ -61,6 +64,36 @@ public interface WorkQueue {
 
     /** Stores the result, for good, while the lease is live. A refusal is recorded as an event and leaves the old result. */
     WorkAnswer complete(Grant grant, @Nullable Body result);
+
+    /**
+     * Completes several items in one durable transaction. Each is judged on its own, in the order of the list, as if {@link #complete} had
+     * been called for one after the other: who is refused is recorded and told so, and takes none of the others down. The same item may
+     * come more than once.
+     *
+     * <p>An exception is about all of them. After an unknown outcome the same call may be sent again: {@code ALREADY_DONE} with an item
+     * whose token is one's own means that the result is stored.
+     *
+     * @param results 1 to {@value #MOST_AT_ONCE}, with up to {@value #MOST_RESULT_BYTES} bytes together
+     * @return an answer to each, in their order; items come without payload and result
+     * @throws IllegalArgumentException if there are none, too many, or too many bytes
+     */
+    List<WorkAnswer> completeAll(List<ItemResult> results);
+
+    /** @throws IllegalArgumentException unless {@link #completeAll} takes so many and so large ones */
+    static void checkResults(List<ItemResult> results) {
+        if (results.isEmpty() || results.size() > MOST_AT_ONCE) {
+            throw new IllegalArgumentException(
+                    "from 1 to " + MOST_AT_ONCE + " items are completed at once, not " + results.size());
+        }
+        long bytes = results.stream()
+                .map(ItemResult::result)
+                .mapToLong(result -> result == null ? 0 : result.bytes().length)
+                .sum();
+        if (bytes > MOST_RESULT_BYTES) {
+            throw new IllegalArgumentException("the results of one call have at most " + MOST_RESULT_BYTES
+                    + " bytes together, these have " + bytes + "; complete fewer items at once");
+        }
+    }
 
     /**
      * Gives the item back as not done, while the lease is live.

@@ -75,6 +75,17 @@ class SourceTest {
         assertEquals(5, found);
     }
 
+    @Test
+    void whatIsWrittenUnderManyClaimsRepeatsOwnerTokenAndRun() throws IOException {
+        String flat = Files.readString(MAIN.resolve("dev/fencepost/edge/jdbc/JdbcResults.java"))
+                .replaceAll("\\s+", " ");
+        assertEquals(
+                1, Pattern.compile("update work_item").matcher(flat).results().count());
+        assertTrue(flat.contains("work_item.id = listed.id and work_item.owner = listed.owner"
+                + " and work_item.fence = listed.fence and coalesce(listed.run_id, work_item.run_id) = work_item.run_id"
+                + " and {live work_item} returning"));
+    }
+
     private static Set<String> names(Path folder) throws IOException {
         try (Stream<Path> files = Files.list(folder)) {
             return files.map(file -> file.getFileName().toString()).collect(Collectors.toCollection(TreeSet::new));

@@ -12,9 +12,9 @@ import dev.fencepost.lease.FencingToken;
 import dev.fencepost.lease.Owner;
 import dev.fencepost.lease.RunId;
 import dev.fencepost.work.Grant;
+import dev.fencepost.work.ItemResult;
 import dev.fencepost.work.NewItem;
 import dev.fencepost.work.WorkAnswer;
-import dev.fencepost.work.WorkItem;
 import io.agroal.api.AgroalDataSource;
 import io.agroal.api.configuration.supplier.AgroalDataSourceConfigurationSupplier;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
@@ -159,16 +159,34 @@ class WorkBench {
         return new RunId(UUID.randomUUID());
     }
 
-    private static int claimAndComplete(Store store, int most) {
+    private static List<Grant> claim(Store store, int most) {
         List<RunId> runs = Stream.generate(WorkBench::newRun).limit(most).toList();
-        List<WorkItem> items = store.claimAny("q", OWNER, runs, TTL);
-        for (WorkItem item : items) {
-            Grant grant = new Grant(item.id(), OWNER, new FencingToken(item.fence()), item.runId());
-            if (!(store.complete(grant, null) instanceof WorkAnswer.Done)) {
-                throw new IllegalStateException("refused: " + item);
-            }
+        return store.claimAny("q", OWNER, runs, TTL).stream()
+                .map(item -> new Grant(item.id(), OWNER, new FencingToken(item.fence()), item.runId()))
+                .toList();
+    }
+
+    private static void checkDone(WorkAnswer answer) {
+        if (!(answer instanceof WorkAnswer.Done)) {
+            throw new IllegalStateException("refused: " + answer);
         }
-        return items.size();
+    }
+
+    private static int claimAndComplete(Store store, int most) {
+        List<Grant> grants = claim(store, most);
+        grants.forEach(grant -> checkDone(store.complete(grant, null)));
+        return grants.size();
+    }
+
+    private static int claimAndCompleteTogether(Store store, int most) {
+        List<Grant> grants = claim(store, most);
+        if (!grants.isEmpty()) {
+            store.completeAll(grants.stream()
+                            .map(grant -> new ItemResult(grant, null))
+                            .toList())
+                    .forEach(WorkBench::checkDone);
+        }
+        return grants.size();
     }
 
     private static int enqueue(Store store) {
@@ -292,6 +310,15 @@ class WorkBench {
                     List.of(
                             new Contestant("Fencepost", full, () -> perSecond(() -> claimAndComplete(store, 50))),
                             new Contestant("pgbench, same statements", full, () -> pgbench(server, claimScript(50))),
+                            new Contestant(
+                                    "db-scheduler 16.7.1, lock-and-fetch",
+                                    () -> fillScheduler(connection),
+                                    () -> dbScheduler(pool))));
+            compare(
+                    "claim 50, complete together",
+                    List.of(
+                            new Contestant(
+                                    "Fencepost", full, () -> perSecond(() -> claimAndCompleteTogether(store, 50))),
                             new Contestant(
                                     "db-scheduler 16.7.1, lock-and-fetch",
                                     () -> fillScheduler(connection),
@@ -485,6 +512,14 @@ class WorkBench {
                         beside(
                                 file,
                                 new Contestant("Fencepost", full, () -> perSecond(() -> claimAndComplete(store, 50)))));
+                compare(
+                        "claim 50, complete together",
+                        beside(
+                                file,
+                                new Contestant(
+                                        "Fencepost",
+                                        full,
+                                        () -> perSecond(() -> claimAndCompleteTogether(store, 50)))));
                 looks(store);
             }
         }

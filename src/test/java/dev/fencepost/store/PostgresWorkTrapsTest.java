@@ -19,6 +19,7 @@ import dev.fencepost.lease.StoreException;
 import dev.fencepost.lease.StoreException.Kind;
 import dev.fencepost.work.Artifact;
 import dev.fencepost.work.Grant;
+import dev.fencepost.work.ItemResult;
 import dev.fencepost.work.WorkAnswer;
 import dev.fencepost.work.WorkItem;
 import dev.fencepost.work.WorkQueue;
@@ -38,6 +39,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
@@ -155,6 +157,9 @@ class PostgresWorkTrapsTest {
         Map<String, Function<Grant, WorkAnswer>> writes = new LinkedHashMap<>();
         writes.put("renew", grant -> store.renew(grant, LONG));
         writes.put("complete", grant -> store.complete(grant, null));
+        writes.put(
+                "complete together",
+                grant -> store.completeAll(List.of(new ItemResult(grant, null))).getFirst());
         writes.put("fail", grant -> store.fail(grant, "no", Duration.ZERO));
         writes.put(
                 "artifact",
@@ -210,6 +215,69 @@ class PostgresWorkTrapsTest {
                 awaitClock(item.until());
             }
             assertInstanceOf(WorkAnswer.Done.class, answer(answer), write.getKey());
+        }
+    }
+
+    /** What waits for the end of one lease takes none of the others down. */
+    @Test
+    void ofResultsTogetherThoseThatAreInTimeAreStored() throws Exception {
+        WorkItem late = claimed(enqueued(), SHORT);
+        WorkItem good = claimed(enqueued(), LONG);
+        Future<List<WorkAnswer>> answers;
+        try (Transaction lock = Transaction.locking(late.id())) {
+            answers = threads.submit(() ->
+                    store.completeAll(List.of(new ItemResult(grant(late), null), new ItemResult(grant(good), null))));
+            awaitWaiting(1);
+            assertTrue(store.now().isBefore(late.until()), "the test was too slow to show anything");
+            awaitClock(late.until());
+        }
+        assertEquals(Refusal.EXPIRED, refused(answer(answers).getFirst()));
+        done(answer(answers).getLast());
+    }
+
+    /** In whatever order they are given: two calls that wait for each other would be a deadlock. */
+    @Test
+    void resultsTogetherLockTheirItemsInTheOrderOfTheIds() throws Exception {
+        String prefix = newName();
+        List<ItemResult> results = Stream.of("-c", "-a", "-b")
+                .map(end -> store.enqueue(newItem(prefix + end, "q")).item())
+                .map(item -> new ItemResult(grant(claimed(item.id(), LONG)), null))
+                .toList();
+        Future<List<WorkAnswer>> answers;
+        try (Transaction first = Transaction.locking(prefix + "-b")) {
+            answers = threads.submit(() -> store.completeAll(results));
+            awaitWaiting(1);
+            first.run("select 1 from work_item where id = '" + prefix + "-c' for update nowait");
+            String free = "select count(*) from (select 1 from work_item where id = '" + prefix
+                    + "-a' for update skip locked) free";
+            assertEquals("0", database.value(free), "the first of them is locked");
+        }
+        answer(answers).forEach(WorkContract::done);
+    }
+
+    /** A backend that dies at COMMIT leaves it open what happened to all of them; the same call tells. */
+    @Test
+    void afterAnUnknownOutcomeTheSameResultsFindOut() {
+        WorkItem one = claimed(enqueued(), LONG);
+        WorkItem two = claimed(enqueued(), LONG);
+        List<ItemResult> results = List.of(new ItemResult(grant(two), null), new ItemResult(grant(one), null));
+        String before = row(one.id()) + row(two.id());
+        database.sql(
+                "create function planted() returns trigger language plpgsql as"
+                        + " $$ begin perform pg_terminate_backend(pg_backend_pid()); perform pg_sleep(10); return null; end $$",
+                "create constraint trigger planted after update on work_item deferrable initially deferred"
+                        + " for each row execute function planted()");
+        try {
+            StoreException failure = assertThrows(StoreException.class, () -> store.completeAll(results));
+            assertEquals(Kind.AMBIGUOUS, failure.kind());
+        } finally {
+            database.sql("drop function planted cascade");
+        }
+        assertEquals(before, row(one.id()) + row(two.id()));
+        store.completeAll(results).forEach(WorkContract::done);
+        for (WorkAnswer again : store.completeAll(results)) {
+            assertEquals(Refusal.ALREADY_DONE, refused(again));
+            assertEquals(1, ((WorkAnswer.Refused) again).item().fence());
         }
     }
 

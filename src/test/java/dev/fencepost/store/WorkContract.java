@@ -19,6 +19,7 @@ import dev.fencepost.run.History.WriteEvent;
 import dev.fencepost.work.Artifact;
 import dev.fencepost.work.Body;
 import dev.fencepost.work.Grant;
+import dev.fencepost.work.ItemResult;
 import dev.fencepost.work.NewItem;
 import dev.fencepost.work.WorkAnswer;
 import dev.fencepost.work.WorkItem;
@@ -36,6 +37,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.function.Consumer;
@@ -1119,6 +1121,288 @@ abstract class WorkContract {
             }
             assertEquals(before, everything(grant.id()));
             assertInstanceOf(WorkAnswer.Done.class, store().complete(grant, null));
+        }
+    }
+
+    /** Several results in one call. */
+    @Nested
+    class Together {
+
+        private static ItemResult result(Grant grant, String text) {
+            return new ItemResult(grant, body(text));
+        }
+
+        private List<WorkAnswer> completed(ItemResult... results) {
+            return store().completeAll(List.of(results));
+        }
+
+        private static List<String> words(List<WorkAnswer> answers) {
+            return answers.stream()
+                    .map(answer -> switch (answer) {
+                        case WorkAnswer.Done(WorkItem item) -> item.state().name();
+                        case WorkAnswer.Refused refused -> refused.reason().name();
+                    })
+                    .toList();
+        }
+
+        /** Newest first. */
+        private List<String> told(String id) {
+            return events(id).stream()
+                    .map(event -> event.accepted() + " " + event.reason() + " " + event.runId())
+                    .toList();
+        }
+
+        @Test
+        void eachIsJudgedOnItsOwnAndAnsweredInTheOrderOfTheList() {
+            WorkItem expired = claimed(enqueued());
+            WorkItem old = claimed(enqueued());
+            WorkItem died = claimed(enqueued(new NewItem(newName(), newName(), null, 0, null, 1))
+                    .id());
+            passTo(old.until());
+            Grant newer = grant(claimed(old.id(), BEN));
+            Grant done = grantedTwice(enqueued());
+            store().complete(done, body("first"));
+            Grant dead = granted(enqueued());
+            store().fail(dead, "no", null);
+            Grant released = granted(enqueued());
+            store().release(released);
+            Grant twin = granted(enqueued());
+            Grant early = granted(enqueued());
+            Grant unknown = new Grant(newName(), ANNA, new FencingToken(1), newRun());
+            Grant good = granted(enqueued());
+            Grant last = granted(enqueued());
+            Map<ItemResult, String> results = new LinkedHashMap<>();
+            results.put(result(good, "one"), "DONE");
+            results.put(result(grant(expired), "late"), "EXPIRED");
+            results.put(result(grant(old), "late"), "STALE_TOKEN");
+            results.put(result(grant(died), "late"), "DEAD");
+            results.put(result(done, "second"), "ALREADY_DONE");
+            results.put(result(dead, "late"), "DEAD");
+            results.put(result(unknown, "late"), "UNKNOWN");
+            results.put(result(released, "late"), "NOT_OWNER");
+            results.put(result(with(twin, ANNA, 1, newRun()), "late"), "NOT_OWNER");
+            results.put(result(with(early, ANNA, 2, early.runId()), "late"), "NOT_OWNER");
+            results.put(result(with(last, ANNA, 1, null), "two"), "DONE");
+            List<String> before = results.keySet().stream()
+                    .map(each -> everything(each.grant().id()))
+                    .toList();
+
+            List<WorkAnswer> answers = store().completeAll(List.copyOf(results.keySet()));
+
+            assertEquals(List.copyOf(results.values()), words(answers));
+            int place = 0;
+            for (Map.Entry<ItemResult, String> each : results.entrySet()) {
+                Grant grant = each.getKey().grant();
+                WorkItem stored = store().item(grant.id());
+                long fence = grant.fence().value();
+                boolean accepted = each.getValue().equals("DONE");
+                String run = grant.runId() == null
+                        ? last.runId().toString()
+                        : grant.runId().toString();
+                assertEquals(
+                        new WriteEvent(
+                                store().now(),
+                                "work:" + grant.id(),
+                                grant.owner().text(),
+                                fence,
+                                run,
+                                accepted,
+                                each.getValue(),
+                                null,
+                                stored != null && stored.fence() > fence ? stored.fence() : null),
+                        events(grant.id()).getFirst());
+                if (answers.get(place) instanceof WorkAnswer.Done(WorkItem item)) {
+                    assertSame(each.getKey().result(), stored.result());
+                    assertEquals(store().now(), stored.endedAt());
+                    assertBrief(stored, item);
+                } else {
+                    assertEquals(before.get(place), everything(grant.id()), each.getValue());
+                    assertBrief(stored, ((WorkAnswer.Refused) answers.get(place)).item());
+                }
+                place++;
+            }
+            assertEquals("first", text(item(done.id()).result()));
+            assertEquals(Optional.empty(), store().check(newer));
+            assertEquals(List.of("true DONE " + last.runId()), told(last.id()), "the event names the run all the same");
+            assertEquals("DONE", words(completed(result(newer, "new"))).getFirst());
+        }
+
+        /** Payload and result are left out. */
+        private static void assertBrief(WorkItem stored, WorkItem told) {
+            if (stored == null) {
+                assertNull(told);
+                return;
+            }
+            assertNull(told.payload());
+            assertNull(told.result());
+            assertEquals(
+                    stored.toString().replaceAll("(payload|result)=[^,]*", "$1=null"),
+                    told.toString().replaceAll("(payload|result)=[^,]*", "$1=null"));
+        }
+
+        @Test
+        void theInstantOfTheEndIsTooLateAndTheOneBeforeIsNot() {
+            WorkItem item = claimed(enqueued());
+            Duration more = Duration.ofMillis(1);
+            Grant longer = granted(enqueued());
+            Grant last = granted(enqueued());
+            for (Grant each : List.of(longer, last)) {
+                store().renew(each, TTL.plus(more));
+            }
+            passTo(item.until());
+            assertEquals(List.of("EXPIRED", "DONE"), words(completed(result(grant(item), "a"), result(longer, "b"))));
+            pass(more.minus(site().step()));
+            assertEquals(List.of("DONE"), words(completed(result(last, "c"))));
+        }
+
+        @Test
+        void anItemThatComesMoreThanOnceIsJudgedEachTime() {
+            Grant good = grantedTwice(enqueued());
+            Grant stale = with(good, ANNA, 1, good.runId());
+            Grant twin = with(good, ANNA, 2, newRun());
+            Grant other = granted(enqueued());
+            List<WorkAnswer> answers = completed(
+                    result(stale, "stale"),
+                    result(twin, "twin"),
+                    result(good, "good"),
+                    result(other, "other"),
+                    result(good, "again"),
+                    result(stale, "stale"));
+            assertEquals(
+                    List.of("STALE_TOKEN", "NOT_OWNER", "DONE", "DONE", "ALREADY_DONE", "ALREADY_DONE"),
+                    words(answers));
+            assertEquals("good", text(item(good.id()).result()));
+            assertEquals(
+                    List.of(
+                            "false ALREADY_DONE " + good.runId(),
+                            "false ALREADY_DONE " + good.runId(),
+                            "true DONE " + good.runId(),
+                            "false NOT_OWNER " + twin.runId(),
+                            "false STALE_TOKEN " + good.runId()),
+                    told(good.id()));
+            assertEquals(
+                    List.of("ALREADY_DONE", "ALREADY_DONE"),
+                    words(completed(result(good, "later"), result(other, "later"))),
+                    "what is sent again after an unknown outcome is told that it is there");
+            assertEquals(2, item(good.id()).fence());
+        }
+
+        @Test
+        void resultsAreStoredByteForByte() {
+            byte[] all = new byte[512];
+            for (int i = 0; i < all.length; i++) {
+                all[i] = (byte) i;
+            }
+            Owner odd = new Owner("o'\"\\,{}[]:x ü\uD83D\uDE00\n?");
+            List<ItemResult> results = new ArrayList<>();
+            for (Body each : Arrays.asList(
+                    null, new Body(new byte[0], null), new Body(all, "a/b; c=\"d,e\""), body("ü\uD83D\uDE00\\\"'"))) {
+                results.add(new ItemResult(grant(claimed(enqueued(), odd)), each));
+            }
+            assertEquals(List.of("DONE", "DONE", "DONE", "DONE"), words(store().completeAll(results)));
+            for (ItemResult each : results) {
+                WorkItem stored = item(each.grant().id());
+                assertSame(each.result(), stored.result());
+                assertEquals(odd.text(), events(stored.id()).getFirst().owner());
+            }
+        }
+
+        @Test
+        void tooManyOrTooLargeOnesAreAnErrorAndChangeNothing() {
+            Grant grant = granted(enqueued());
+            String before = everything(grant.id());
+            ItemResult half = new ItemResult(grant, new Body(new byte[WorkQueue.MOST_RESULT_BYTES / 2 + 1], null));
+            ItemResult small = new ItemResult(grant, null);
+            for (List<ItemResult> bad : List.of(
+                    List.<ItemResult>of(),
+                    Collections.nCopies(WorkQueue.MOST_AT_ONCE + 1, small),
+                    List.of(half, half))) {
+                assertThrows(IllegalArgumentException.class, () -> store().completeAll(bad));
+            }
+            assertEquals(before, everything(grant.id()));
+            assertEquals(List.of(), events(grant.id()));
+            assertEquals("DONE", words(completed(half, small)).getFirst());
+            assertEquals(
+                    WorkQueue.MOST_RESULT_BYTES / 2 + 1,
+                    item(grant.id()).result().bytes().length);
+        }
+
+        @Test
+        void asManyAsMayBe() {
+            String queue = newName();
+            site().sql("insert into work_item (id, queue, state, priority, max_attempts, enqueued_at)"
+                    + " with recursive n (i) as (select 1 union all select i + 1 from n where i < 1000)"
+                    + " select '" + queue + "-' || i, '" + queue + "', 'READY', 0, 1, "
+                    + site().literal(store().now()) + " from n");
+            List<ItemResult> results = new ArrayList<>();
+            for (WorkItem item : store().claimAny(queue, ANNA, newRuns(1000), TTL)) {
+                results.add(result(grant(item), "of " + item.id()));
+            }
+            Collections.shuffle(results, new Random(1));
+            assertEquals(Collections.nCopies(1000, "DONE"), words(store().completeAll(results)));
+            results.forEach(
+                    each -> assertSame(each.result(), item(each.grant().id()).result()));
+            assertEquals(
+                    Collections.nCopies(1000, "ALREADY_DONE"),
+                    words(site().otherNode().completeAll(results.reversed())));
+        }
+
+        /** Refusals too are stored with all or not at all. */
+        @Test
+        void withoutItsEventsNothingEnds() {
+            Grant one = granted(enqueued());
+            Grant two = granted(enqueued());
+            Grant stale = with(grantedTwice(enqueued()), ANNA, 1, newRun());
+            String before = everything(one.id()) + everything(two.id());
+            site().failInserts("write_event");
+            try {
+                assertThrows(
+                        StoreException.class, () -> completed(result(one, "a"), result(stale, "b"), result(two, "c")));
+                assertThrows(StoreException.class, () -> completed(result(stale, "b")));
+            } finally {
+                site().repair("write_event");
+            }
+            assertEquals(before, everything(one.id()) + everything(two.id()));
+            assertEquals(List.of(), events(one.id()));
+            assertEquals(
+                    List.of("DONE", "STALE_TOKEN", "DONE"),
+                    words(completed(result(one, "a"), result(stale, "b"), result(two, "c"))));
+        }
+
+        @Test
+        void ofManySimultaneousCallsInAnyOrderOneStoresEachItem() throws Exception {
+            for (int round = 0; round < 5; round++) {
+                String queue = newName();
+                for (int i = 0; i < 40; i++) {
+                    enqueuedIn(queue);
+                }
+                List<Grant> grants = store().claimAny(queue, ANNA, newRuns(40), TTL).stream()
+                        .map(WorkContract::grant)
+                        .toList();
+                List<Callable<List<WorkAnswer>>> calls = new ArrayList<>();
+                for (int i = 0; i < 6; i++) {
+                    Store node = i % 2 == 0 ? store() : site().otherNode();
+                    List<ItemResult> mine = new ArrayList<>();
+                    for (Grant grant : grants) {
+                        mine.add(result(grant, "of " + i));
+                    }
+                    Collections.shuffle(mine, new Random(31L * round + i));
+                    calls.add(() -> node.completeAll(mine));
+                }
+                calls.add(() -> List.of(store().complete(grants.get(7), body("alone"))));
+                List<String> all = StoreContract.atOnce(calls).stream()
+                        .flatMap(answers -> words(answers).stream())
+                        .toList();
+                assertEquals(40, Collections.frequency(all, "DONE"));
+                assertEquals(201, Collections.frequency(all, "ALREADY_DONE"));
+                for (Grant grant : grants) {
+                    assertEquals(
+                            1,
+                            events(grant.id()).stream()
+                                    .filter(WriteEvent::accepted)
+                                    .count());
+                }
+            }
         }
     }
 

@@ -242,6 +242,43 @@ public final class MemoryWorkQueue implements WorkQueue {
     }
 
     @Override
+    public synchronized List<WorkAnswer> completeAll(List<ItemResult> results) {
+        WorkQueue.checkResults(results);
+        return results.stream()
+                .map(each -> withoutBodies(complete(each.grant(), each.result())))
+                .toList();
+    }
+
+    private static WorkAnswer withoutBodies(WorkAnswer answer) {
+        return switch (answer) {
+            case WorkAnswer.Done done -> new WorkAnswer.Done(Objects.requireNonNull(brief(done.item())));
+            case WorkAnswer.Refused refused -> new WorkAnswer.Refused(refused.reason(), brief(refused.item()));
+        };
+    }
+
+    private static @Nullable WorkItem brief(@Nullable WorkItem item) {
+        return item == null
+                ? null
+                : new WorkItem(
+                        item.id(),
+                        item.queue(),
+                        item.state(),
+                        item.priority(),
+                        item.notBefore(),
+                        item.attempts(),
+                        item.maxAttempts(),
+                        item.fence(),
+                        item.owner(),
+                        item.runId(),
+                        item.until(),
+                        null,
+                        null,
+                        item.reason(),
+                        item.enqueuedAt(),
+                        item.endedAt());
+    }
+
+    @Override
     public WorkAnswer fail(Grant grant, String reason, @Nullable Duration again) {
         return change(grant, true, (row, now) -> {
             row.reason = reason;

@@ -18,7 +18,8 @@ import org.jspecify.annotations.Nullable;
  * people ({@code :wall_now}). See semantics 2.7 to 2.9.
  *
  * <p>{@code {given}} is a table: the parts of the text {@code :given}, which have neither commas nor quotes and stand with commas between
- * them, as {@code given.value}, numbered from 1 by {@code given.place}. {@code id {among t}} asks whether the id is in table {@code t}.
+ * them, as {@code given.value}, numbered from 1 by {@code given.place}. {@code {listed}} is a table too: of grants with what is handed in
+ * or told under each, written by {@link Listed} as {@code :listed}. {@code id {among t}} asks whether the id is in table {@code t}.
  */
 sealed interface Dialect permits Dialect.Postgres, Dialect.Sqlite {
 
@@ -52,6 +53,11 @@ sealed interface Dialect permits Dialect.Postgres, Dialect.Sqlite {
         private static final String GIVEN = """
                 (select u.value, u.place from unnest(string_to_array(:given, ',')) with ordinality as u (value, place)) given""";
 
+        private static final String LISTED = """
+                (select l.id, l.owner, l.fence, l.run_id, decode(l.result, 'hex') as result, l.result_type, l.accepted, l.reason, l.newest
+                from json_to_recordset(:listed::json) as l (id text, owner text, fence bigint, run_id text, result text,
+                    result_type text, accepted boolean, reason text, newest bigint)) listed""";
+
         private volatile boolean timelineKnown = true;
 
         /** For a hosted database that does not tell its timeline: tokens then count on by one (semantics 2.9). */
@@ -83,6 +89,7 @@ sealed interface Dialect permits Dialect.Postgres, Dialect.Sqlite {
                 case "ms" -> "* interval '1 millisecond'";
                 case "epoch" -> "timestamptz 'epoch'";
                 case "given" -> GIVEN;
+                case "listed" -> LISTED;
                 // An array, since a planner that expects a thousand ids would rather read the whole table.
                 case "among" -> "= any (array(select " + alias + "id from " + table(alias) + "))";
                 default -> throw unknown(name);
@@ -115,6 +122,12 @@ sealed interface Dialect permits Dialect.Postgres, Dialect.Sqlite {
         private static final String GIVEN = """
                 (select value, key + 1 as place from json_each('["' || replace(:given, ',', '","') || '"]')) given""";
 
+        private static final String LISTED = """
+                (select value ->> 'id' as id, value ->> 'owner' as owner, value ->> 'fence' as fence, value ->> 'run_id' as run_id,
+                    unhex(value ->> 'result') as result, value ->> 'result_type' as result_type, value ->> 'accepted' as accepted,
+                    value ->> 'reason' as reason, value ->> 'newest' as newest
+                from json_each(:listed)) listed""";
+
         @Override
         public String fragment(String name, String alias) {
             return switch (name) {
@@ -139,6 +152,7 @@ sealed interface Dialect permits Dialect.Postgres, Dialect.Sqlite {
                 case "for_update", "skip_locked", "ms" -> "";
                 case "epoch" -> "0";
                 case "given" -> GIVEN;
+                case "listed" -> LISTED;
                 case "among" -> "in (select " + alias + "id from " + table(alias) + ")";
                 default -> throw unknown(name);
             };

@@ -29,6 +29,7 @@ import dev.fencepost.schedule.Slot;
 import dev.fencepost.work.Artifact;
 import dev.fencepost.work.Body;
 import dev.fencepost.work.Grant;
+import dev.fencepost.work.ItemResult;
 import dev.fencepost.work.NewItem;
 import dev.fencepost.work.WorkAnswer;
 import dev.fencepost.work.WorkItem;
@@ -308,6 +309,11 @@ public final class JdbcStore implements Store {
     @Override
     public WorkAnswer complete(Grant grant, @Nullable Body result) {
         return work.complete(grant, result);
+    }
+
+    @Override
+    public List<WorkAnswer> completeAll(List<ItemResult> results) {
+        return work.completeAll(results);
     }
 
     @Override

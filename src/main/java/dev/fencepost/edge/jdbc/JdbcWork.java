@@ -15,6 +15,7 @@ import dev.fencepost.lease.StoreException;
 import dev.fencepost.work.Artifact;
 import dev.fencepost.work.Body;
 import dev.fencepost.work.Grant;
+import dev.fencepost.work.ItemResult;
 import dev.fencepost.work.NewItem;
 import dev.fencepost.work.WorkAnswer;
 import dev.fencepost.work.WorkItem;
@@ -37,7 +38,7 @@ import org.jspecify.annotations.Nullable;
  * Items in the table {@code work_item}. Each state that is not an end has an index of its own, by which a claim finds its items; what
  * has ended lies in none of them. Nothing runs in the background: a claim first puts right what time has changed in its queue.
  *
- * <p>Locks are taken in one order: the row of a queue that has a capacity, then items. Claims of any item skip those that others have
+ * <p>Locks are taken in one order: the row of a queue that has a capacity, then items; several of them, where they are named, in the order of their ids. Claims of any item skip those that others have
  * locked; whoever names an item waits for it, and looks at the clock behind the lock.
  */
 final class JdbcWork implements WorkQueue {
@@ -169,7 +170,7 @@ final class JdbcWork implements WorkQueue {
      */
     private static final String HELD = SHOWN + " and {live work_item}";
 
-    private static final String GIVEN_BACK = "owner = null, run_id = null, {set_over}";
+    static final String GIVEN_BACK = "owner = null, run_id = null, {set_over}";
 
     private static final Sql RENEW =
             Sql.of(LOCK, "update work_item set {set_expiry} where" + HELD + " returning " + COLUMNS);
@@ -448,6 +449,15 @@ final class JdbcWork implements WorkQueue {
     }
 
     @Override
+    public List<WorkAnswer> completeAll(List<ItemResult> results) {
+        WorkQueue.checkResults(results);
+        return database.write(
+                "complete " + results.size() + " items",
+                Urgency.NORMAL,
+                session -> new JdbcResults(session, results).complete());
+    }
+
+    @Override
     public WorkAnswer fail(Grant grant, String reason, @Nullable Duration again) {
         if (again != null && (again.isNegative() || again.compareTo(MOST_DELAY) > 0)) {
             throw new IllegalArgumentException(
@@ -495,8 +505,9 @@ final class JdbcWork implements WorkQueue {
         Refusal refusal = JdbcWorkRows.refusal(row, grant);
         Refusal reason = refusal == null ? Refusal.EXPIRED : refusal;
         if (recorded || reason == Refusal.STALE_TOKEN) {
-            Long newest = row == null || row.number("fence") <= grant.fence().value() ? null : row.number("fence");
-            session.one(REFUSED, shown(grant).and("reason", reason.name()).and("newest", newest));
+            session.one(
+                    REFUSED,
+                    shown(grant).and("reason", reason.name()).and("newest", JdbcWorkRows.newerThan(row, grant)));
         }
         return new WorkAnswer.Refused(reason, row == null ? null : JdbcWorkRows.item(row));
     }

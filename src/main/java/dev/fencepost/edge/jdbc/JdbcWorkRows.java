@@ -95,6 +95,11 @@ final class JdbcWorkRows {
                 && (grant.runId() == null || grant.runId().toString().equals(row.optionalText("run_id")));
     }
 
+    /** The token of the row, if it is a newer one than is shown. */
+    static @Nullable Long newerThan(@Nullable Row row, Grant grant) {
+        return row == null || row.number("fence") <= grant.fence().value() ? null : (Long) row.number("fence");
+    }
+
     /** Why this grant may hand nothing in; null if it may. */
     static @Nullable Refusal refusal(@Nullable Row row, Grant grant) {
         if (row == null) {

@@ -104,7 +104,7 @@ final class PostgresDatabase implements Database {
         boolean committing = false;
         try (connection) {
             connection.setAutoCommit(false);
-            Session session = new Session(connection, dialect, prepared);
+            Session session = new Session(new Statements.Fresh(connection), dialect, prepared);
             try {
                 T result = work.run(session);
                 if (session.isRollbackOnly()) {

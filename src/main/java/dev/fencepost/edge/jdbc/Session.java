@@ -1,6 +1,5 @@
 package dev.fencepost.edge.jdbc;
 
-import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -44,14 +43,14 @@ final class Session {
         }
     }
 
-    private final Connection connection;
+    private final Statements statements;
     private final Dialect dialect;
     private final Prepared prepared;
     private final Map<String, @Nullable Object> clocks;
     private boolean rollbackOnly;
 
-    Session(Connection connection, Dialect dialect, Prepared prepared) {
-        this.connection = connection;
+    Session(Statements statements, Dialect dialect, Prepared prepared) {
+        this.statements = statements;
         this.dialect = dialect;
         this.prepared = prepared;
         this.clocks = dialect.clocks();
@@ -63,7 +62,7 @@ final class Session {
         values.putAll(params.values());
         List<Answer> answers = new ArrayList<>();
         for (Sql.Prepared each : prepared.of(sql)) {
-            try (PreparedStatement statement = connection.prepareStatement(each.text())) {
+            statements.run(each.text(), statement -> {
                 bind(statement, each.names(), values);
                 boolean hasRows = statement.execute();
                 for (int i = 0; i < each.statements(); i++) {
@@ -72,7 +71,7 @@ final class Session {
                     }
                     answers.add(answer(statement, hasRows));
                 }
-            }
+            });
         }
         return answers;
     }

@@ -13,10 +13,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.sql.Connection;
+import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.PriorityBlockingQueue;
@@ -35,6 +38,10 @@ import org.sqlite.SQLiteException;
  *
  * <p>The write lock is taken (BEGIN IMMEDIATE) <em>before</em> the next piece of work is chosen and before the clock is read, so that
  * nothing is decided by a time from before the wait.
+ *
+ * <p>Pieces of work that wait at the same time share a COMMIT, since that is what takes long: each runs in a savepoint of its own, so
+ * that one which fails takes back what is its own alone, and none is answered before the COMMIT, not even with a "no": it may have seen
+ * what its neighbours have not stored yet. If the COMMIT fails, all of them have failed.
  */
 final class SqliteDatabase implements Database {
 
@@ -46,10 +53,16 @@ final class SqliteDatabase implements Database {
     /** With less than this the next transactions fail. */
     private static final long LEAST_FREE_BYTES = 256 << 10;
 
+    /** How many pieces of work share a COMMIT at most, and how long the lock is kept for further ones: other processes wait for it. */
+    static final int MOST_TOGETHER = 16;
+
+    static final long LONGEST_TOGETHER_MILLIS = 20;
+
     /** How long a piece of work that has begun is waited for, beyond its turn. */
     private static final Duration LONGEST_WORK = Duration.ofSeconds(5);
 
     private final Path file;
+    private final Time time;
     private final Dialect dialect;
     private final Session.Prepared prepared;
     private final AgroalDataSource writer;
@@ -62,6 +75,7 @@ final class SqliteDatabase implements Database {
 
     SqliteDatabase(Path file, Time time, Spawner spawner) {
         this.file = file;
+        this.time = time;
         this.dialect = new Dialect.Sqlite(time);
         this.prepared = new Session.Prepared(dialect);
         try {
@@ -101,11 +115,65 @@ final class SqliteDatabase implements Database {
         final CompletableFuture<T> result = new CompletableFuture<>();
         final AtomicInteger state = new AtomicInteger(WAITING);
 
+        /** What is told after the COMMIT. */
+        private Runnable answer = () -> {};
+
+        private boolean failed;
+
         Turn(String operation, Urgency urgency, long number, Work<T> work) {
             this.operation = operation;
             this.urgency = urgency;
             this.number = number;
             this.work = work;
+        }
+
+        /** @return whether what it wrote is to stay */
+        boolean run(Session session) throws SQLException {
+            T done = work.run(session);
+            answer = () -> result.complete(done);
+            return !session.isRollbackOnly();
+        }
+
+        /** What is told first stays. */
+        void fail(Throwable reason) {
+            if (!failed) {
+                failed = true;
+                answer = () -> result.completeExceptionally(reason);
+            }
+        }
+
+        void tell() {
+            answer.run();
+        }
+    }
+
+    /** The writer's connection, kept by its thread. */
+    private static final class Writing implements AutoCloseable {
+        final Connection connection;
+        final Statements.Kept statements;
+
+        Writing(Connection connection) {
+            this.connection = connection;
+            this.statements = new Statements.Kept(connection);
+        }
+
+        void run(String sql) throws SQLException {
+            statements.run(sql, PreparedStatement::execute);
+        }
+
+        void rollback(Throwable reason) {
+            try {
+                run("rollback");
+            } catch (SQLException alreadyRolledBack) {
+                reason.addSuppressed(alreadyRolledBack);
+            }
+        }
+
+        @Override
+        public void close() throws SQLException {
+            try (connection) {
+                statements.close();
+            }
         }
     }
 
@@ -147,71 +215,116 @@ final class SqliteDatabase implements Database {
     }
 
     private void writeLoop() {
+        @Nullable Writing open = null;
         while (!closed) {
             try {
                 Turn<?> first = queue.take();
                 queue.add(first); // only to know that there is work; whose turn it is shows once the lock is held
-                writeNext();
+                if (open == null) {
+                    open = new Writing(writer.getConnection());
+                }
+                writeNext(open);
             } catch (InterruptedException e) {
-                return;
+                break;
+            } catch (SQLException e) {
+                failAll(e);
+                close(open);
+                open = null;
             } catch (RuntimeException
                     | Error e) { // a full heap, say: without this thread nothing would be written again
                 failAll(new SQLException(e.toString(), e));
+                close(open);
+                open = null;
             }
         }
+        close(open);
     }
 
-    private void writeNext() throws InterruptedException {
-        try (Connection connection = writer.getConnection();
-                Statement control = connection.createStatement()) {
-            try {
-                control.execute("begin immediate");
-            } catch (SQLException e) {
-                if (kind(e, false) == Kind.UNAVAILABLE && isBusy(e)) {
-                    return; // those who wait decide by their own time limits
-                }
-                throw e;
-            }
-            Turn<?> turn;
-            do {
-                turn = queue.poll();
-            } while (turn != null && !turn.state.compareAndSet(Turn.WAITING, Turn.BEGUN));
-            if (turn == null) {
-                control.execute("rollback");
-            } else {
-                carryOut(turn, connection, control);
+    private void close(@Nullable Writing open) {
+        try {
+            if (open != null) {
+                open.close();
             }
         } catch (SQLException e) {
             failAll(e);
         }
     }
 
-    private <T> void carryOut(Turn<T> turn, Connection connection, Statement control) {
+    /** @throws SQLException if the database cannot be locked at all; nobody had a turn then */
+    private void writeNext(Writing open) throws SQLException {
+        try {
+            open.run("begin immediate");
+        } catch (SQLException e) {
+            if (kind(e, false) == Kind.UNAVAILABLE && isBusy(e)) {
+                return; // those who wait decide by their own time limits
+            }
+            throw e;
+        }
+        List<Turn<?>> together = new ArrayList<>();
         boolean committing = false;
         try {
-            Session session = new Session(connection, dialect, prepared);
-            T result = turn.work.run(session);
-            if (session.isRollbackOnly()) {
-                control.execute("rollback");
-            } else {
-                committing = true;
-                control.execute("commit");
+            long end = time.bootMillis() + LONGEST_TOGETHER_MILLIS;
+            Turn<?> turn = next(together);
+            while (turn != null) {
+                together.add(turn);
+                carryOut(turn, open);
+                boolean more = together.size() < MOST_TOGETHER && time.bootMillis() < end;
+                turn = more ? next(together) : null;
             }
-            turn.result.complete(result);
+            committing = true;
+            open.run("commit");
         } catch (SQLException e) {
-            rollback(control, e);
-            turn.result.completeExceptionally(failure(turn.operation, e, committing));
+            open.rollback(e);
+            for (Turn<?> each : together) {
+                each.fail(failure(each.operation, e, committing));
+            }
         } catch (RuntimeException | Error e) {
-            rollback(control, e);
-            turn.result.completeExceptionally(e);
+            open.rollback(e);
+            together.forEach(each -> each.fail(e));
+        } finally {
+            together.forEach(Turn::tell);
         }
     }
 
-    private static void rollback(Statement control, Throwable reason) {
+    /** Whose turn it is; null if nobody waits, or if somebody urgent would have to wait for somebody who is not. */
+    private @Nullable Turn<?> next(List<Turn<?>> together) {
+        boolean urgent = !together.isEmpty() && together.getLast().urgency == Urgency.URGENT;
+        for (Turn<?> turn = queue.poll(); turn != null; turn = queue.poll()) {
+            if (urgent && turn.urgency != Urgency.URGENT) {
+                queue.add(turn);
+                return null;
+            }
+            if (turn.state.compareAndSet(Turn.WAITING, Turn.BEGUN)) {
+                return turn;
+            }
+        }
+        return null;
+    }
+
+    /** @throws SQLException if more is lost than this piece of work: SQLite itself rolls back the whole on a full disk, say */
+    private void carryOut(Turn<?> turn, Writing open) throws SQLException {
+        open.run("savepoint turn");
+        boolean stays = false;
+        @Nullable SQLException reason = null;
         try {
-            control.execute("rollback");
-        } catch (SQLException alreadyRolledBack) {
-            reason.addSuppressed(alreadyRolledBack);
+            stays = turn.run(new Session(open.statements, dialect, prepared));
+        } catch (SQLException e) {
+            reason = e;
+            turn.fail(failure(turn.operation, e, false));
+        } catch (RuntimeException | Error e) {
+            turn.fail(e);
+        }
+        try {
+            if (!stays) {
+                open.run("rollback to turn");
+            }
+            open.run("release turn");
+        } catch (SQLException e) {
+            if (reason == null) {
+                throw e;
+            }
+            reason.addSuppressed(e);
+            throw reason;
         }
     }
 
@@ -230,7 +343,7 @@ final class SqliteDatabase implements Database {
                 Statement control = connection.createStatement()) {
             control.execute("begin");
             try {
-                return work.run(new Session(connection, dialect, prepared));
+                return work.run(new Session(new Statements.Fresh(connection), dialect, prepared));
             } finally {
                 control.execute("rollback");
             }

@@ -26,6 +26,7 @@ import dev.fencepost.schedule.Slot;
 import dev.fencepost.work.Artifact;
 import dev.fencepost.work.Body;
 import dev.fencepost.work.Grant;
+import dev.fencepost.work.ItemResult;
 import dev.fencepost.work.NewItem;
 import dev.fencepost.work.WorkAnswer;
 import dev.fencepost.work.WorkItem;
@@ -307,6 +308,11 @@ final class GuardedStore implements Store {
     @Override
     public WorkAnswer complete(Grant grant, @Nullable Body result) {
         return timed("complete-item", () -> store.complete(grant, result));
+    }
+
+    @Override
+    public List<WorkAnswer> completeAll(List<ItemResult> results) {
+        return timed("complete-items", () -> store.completeAll(results));
     }
 
     @Override

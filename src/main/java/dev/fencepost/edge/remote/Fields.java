@@ -44,29 +44,40 @@ record Fields(Map<String, @Nullable Object> values) {
         }
     }
 
-    /** Of names and values in turn; a null leaves the field out. Values are texts, numbers and truths. */
+    /** Of names and values in turn; a null leaves the field out. Values are texts, numbers, truths, and lists of objects written so. */
     static byte[] write(@Nullable Object... namesAndValues) {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         try (JsonGenerator json = FACTORY.createGenerator(bytes)) {
-            json.writeStartObject();
-            for (int i = 0; i + 1 < namesAndValues.length; i += 2) {
-                Object value = namesAndValues[i + 1];
-                if (value == null) {
-                    continue;
-                }
-                json.writeFieldName(String.valueOf(namesAndValues[i]));
-                switch (value) {
-                    case Boolean truth -> json.writeBoolean(truth);
-                    case Integer number -> json.writeNumber(number);
-                    case Long number -> json.writeNumber(number);
-                    default -> json.writeString(value.toString());
-                }
-            }
-            json.writeEndObject();
+            write(json, namesAndValues);
         } catch (IOException impossible) {
             throw new UncheckedIOException(impossible);
         }
         return bytes.toByteArray();
+    }
+
+    private static void write(JsonGenerator json, @Nullable Object[] namesAndValues) throws IOException {
+        json.writeStartObject();
+        for (int i = 0; i + 1 < namesAndValues.length; i += 2) {
+            Object value = namesAndValues[i + 1];
+            if (value == null) {
+                continue;
+            }
+            json.writeFieldName(String.valueOf(namesAndValues[i]));
+            switch (value) {
+                case Boolean truth -> json.writeBoolean(truth);
+                case Integer number -> json.writeNumber(number);
+                case Long number -> json.writeNumber(number);
+                case List<?> objects -> {
+                    json.writeStartArray();
+                    for (Object each : objects) {
+                        write(json, (Object[]) each);
+                    }
+                    json.writeEndArray();
+                }
+                default -> json.writeString(value.toString());
+            }
+        }
+        json.writeEndObject();
     }
 
     private static @Nullable Object value(JsonParser parser) throws IOException {

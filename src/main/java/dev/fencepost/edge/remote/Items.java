@@ -1,9 +1,11 @@
 package dev.fencepost.edge.remote;
 
 import dev.fencepost.lease.Owner;
+import dev.fencepost.lease.Refusal;
 import dev.fencepost.lease.RunId;
 import dev.fencepost.work.Artifact;
 import dev.fencepost.work.Body;
+import dev.fencepost.work.WorkAnswer;
 import dev.fencepost.work.WorkItem;
 import dev.fencepost.work.WorkQueue.QueueView;
 import dev.fencepost.work.WorkState;
@@ -43,6 +45,24 @@ final class Items {
                     fields.instantIfAny("ended_at"));
         } catch (IllegalArgumentException e) {
             throw new IOException(e.getMessage(), e);
+        }
+    }
+
+    /** One of several answers to a call: with a reason if it is a refusal. */
+    static WorkAnswer answer(Fields fields) throws IOException {
+        Fields object = fields.objectIfAny("item");
+        WorkItem item = object == null ? null : item(object);
+        String reason = fields.textIfAny("reason");
+        if (reason == null) {
+            if (item == null) {
+                throw new IOException("\"item\" is missing");
+            }
+            return new WorkAnswer.Done(item);
+        }
+        try {
+            return new WorkAnswer.Refused(Refusal.valueOf(reason), item);
+        } catch (IllegalArgumentException e) {
+            throw new IOException("the reason " + reason + " is not known here", e);
         }
     }
 

@@ -13,6 +13,7 @@ import dev.fencepost.lease.StoreException;
 import dev.fencepost.work.Artifact;
 import dev.fencepost.work.Body;
 import dev.fencepost.work.Grant;
+import dev.fencepost.work.ItemResult;
 import dev.fencepost.work.NewItem;
 import dev.fencepost.work.WorkAnswer;
 import dev.fencepost.work.WorkItem;
@@ -211,17 +212,43 @@ public final class RemoteWorkQueue implements WorkQueue, AutoCloseable {
 
     @Override
     public WorkAnswer complete(Grant grant, @Nullable Body result) {
+        return underGrant(grant, "complete", LIMIT, fields(result));
+    }
+
+    private static @Nullable Object[] fields(@Nullable Body result) {
         String text = result == null ? null : Items.text(result.bytes());
-        return underGrant(
-                grant,
-                "complete",
-                LIMIT,
-                "result",
-                text,
-                "result_base64",
-                result == null || text != null ? null : Items.base64(result.bytes()),
-                "content_type",
-                result == null ? null : result.type());
+        return new @Nullable Object[] {
+            "result",
+            text,
+            "result_base64",
+            result == null || text != null ? null : Items.base64(result.bytes()),
+            "content_type",
+            result == null ? null : result.type()
+        };
+    }
+
+    @Override
+    public List<WorkAnswer> completeAll(List<ItemResult> results) {
+        WorkQueue.checkResults(results);
+        List<@Nullable Object[]> list = new ArrayList<>();
+        for (ItemResult each : results) {
+            List<@Nullable Object> fields =
+                    new ArrayList<>(Arrays.asList("id", each.grant().id()));
+            fields.addAll(shown(each.grant()));
+            fields.addAll(Arrays.asList(fields(each.result())));
+            list.add(fields.toArray(new Object[0]));
+        }
+        Call call = write("POST", "/completions", LIMIT, LIST_ANSWER, "results", list);
+        return read(call, good(call, api.send(call)), answer -> {
+            List<WorkAnswer> answers = new ArrayList<>();
+            for (Fields each : answer.objects("answers")) {
+                answers.add(Items.answer(each));
+            }
+            if (answers.size() != results.size()) {
+                throw new IOException(answers.size() + " answers to " + results.size() + " results");
+            }
+            return answers;
+        });
     }
 
     @Override
@@ -244,11 +271,13 @@ public final class RemoteWorkQueue implements WorkQueue, AutoCloseable {
     }
 
     private WorkAnswer underGrant(Grant grant, String what, Duration limit, @Nullable Object... namesAndValues) {
-        List<@Nullable Object> fields = new ArrayList<>();
-        fields.addAll(
-                Arrays.asList("owner", grant.owner(), "fence", grant.fence().value(), "run_id", runId(grant)));
+        List<@Nullable Object> fields = new ArrayList<>(shown(grant));
         fields.addAll(Arrays.asList(namesAndValues));
         return answer(write("POST", path(grant.id()) + "/" + what, limit, ITEM_ANSWER, fields.toArray(new Object[0])));
+    }
+
+    private List<@Nullable Object> shown(Grant grant) {
+        return Arrays.asList("owner", grant.owner(), "fence", grant.fence().value(), "run_id", runId(grant));
     }
 
     /** One that fits nothing leads to the refusal with its reason. */

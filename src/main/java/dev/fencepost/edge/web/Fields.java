@@ -13,6 +13,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.Base64;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -20,11 +21,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The JSON object of a request, read strictly: UTF-8, one flat object, no unknown and no doubled field, nothing after it. A field that is
- * null counts as absent. Everything that is wrong is a {@link Problem} 400 that names the field.
+ * The JSON object of a request, read strictly: UTF-8, one flat object (but for a list of such objects, where one is known), no unknown and no
+ * doubled field, nothing after it. A field that is null counts as absent. Everything that is wrong is a {@link Problem} 400 that names the
+ * field.
  */
 final class Fields {
 
@@ -39,7 +42,18 @@ final class Fields {
     /** A value of a shape that no field has; the word is for the message. */
     private record Shape(String word) {}
 
+    /** A field that holds a list of objects, from 1 to {@code most}, each with these fields. */
+    record ListField(String name, int most, List<String> known) {}
+
     static Fields read(byte[] body, List<String> known) {
+        return read(body, known, null);
+    }
+
+    static Fields read(byte[] body, ListField list) {
+        return read(body, List.of(list.name()), list);
+    }
+
+    private static Fields read(byte[] body, List<String> known, @Nullable ListField list) {
         String text;
         try {
             text = StandardCharsets.UTF_8
@@ -51,7 +65,17 @@ final class Fields {
         }
         try (JsonParser json = JSON.createParser(text)) {
             Fields fields = new Fields();
-            fields.fill(json, known);
+            JsonToken first = json.nextToken();
+            if (first != JsonToken.START_OBJECT) {
+                throw Problem.badRequest(
+                        first == null
+                                ? "the body is empty; it must be a JSON object"
+                                : "the body must be a JSON object");
+            }
+            fields.fill(json, known, list);
+            if (json.nextToken() != null) {
+                throw Problem.badRequest("there is something after the JSON object");
+            }
             return fields;
         } catch (JsonProcessingException e) { // its own message may repeat what stands there
             JsonLocation at = e.getLocation();
@@ -62,12 +86,7 @@ final class Fields {
         }
     }
 
-    private void fill(JsonParser json, List<String> known) throws IOException {
-        JsonToken first = json.nextToken();
-        if (first != JsonToken.START_OBJECT) {
-            throw Problem.badRequest(
-                    first == null ? "the body is empty; it must be a JSON object" : "the body must be a JSON object");
-        }
+    private void fill(JsonParser json, List<String> known, @Nullable ListField list) throws IOException {
         while (json.nextToken() == JsonToken.FIELD_NAME) {
             String name = json.currentName();
             if (!known.contains(name)) {
@@ -77,18 +96,37 @@ final class Fields {
             if (!seen.add(name)) {
                 throw Problem.badRequest("the field " + name + " is given twice");
             }
-            Object value = value(json);
+            JsonToken token = json.nextToken();
+            Object value = list != null && list.name().equals(name) && token == JsonToken.START_ARRAY
+                    ? objects(json, list)
+                    : value(json, token);
             if (value != null) {
                 values.put(name, value);
             }
         }
-        if (json.nextToken() != null) {
-            throw Problem.badRequest("there is something after the JSON object");
-        }
     }
 
-    private static @Nullable Object value(JsonParser json) throws IOException {
-        JsonToken token = json.nextToken();
+    private static List<Fields> objects(JsonParser json, ListField list) throws IOException {
+        List<Fields> objects = new ArrayList<>();
+        while (json.nextToken() != JsonToken.END_ARRAY) {
+            if (objects.size() == list.most()) {
+                throw Problem.badRequest("the field " + list.name() + " has more than " + list.most() + " entries");
+            }
+            if (json.currentToken() != JsonToken.START_OBJECT) {
+                throw Problem.badRequest(list.name() + "[" + objects.size() + "] must be an object");
+            }
+            Fields fields = new Fields();
+            try {
+                fields.fill(json, list.known(), null);
+            } catch (Problem problem) {
+                throw problem.within(list.name(), objects.size());
+            }
+            objects.add(fields);
+        }
+        return objects;
+    }
+
+    private static @Nullable Object value(JsonParser json, JsonToken token) throws IOException {
         return switch (token) {
             case VALUE_STRING -> json.getText();
             case VALUE_TRUE -> Boolean.TRUE;
@@ -108,6 +146,29 @@ final class Fields {
                 yield new Shape("object");
             }
         };
+    }
+
+    /** Something of each entry of a list; what is wrong with one is told with its place, from 0. */
+    <T> List<T> each(String name, Function<Fields, T> reading) {
+        Object value = values.get(name);
+        if (value == null) {
+            throw Problem.badRequest("the field " + name + " is missing");
+        }
+        if (!(value instanceof List<?> objects)) {
+            throw wrong(name, "a list of objects", value);
+        }
+        if (objects.isEmpty()) {
+            throw Problem.badRequest("the field " + name + " is an empty list");
+        }
+        List<T> read = new ArrayList<>();
+        for (Object each : objects) {
+            try {
+                read.add(reading.apply((Fields) each));
+            } catch (Problem problem) {
+                throw problem.within(name, read.size());
+            }
+        }
+        return read;
     }
 
     boolean has(String name) {

@@ -3,8 +3,10 @@ package dev.fencepost.edge.web;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.fencepost.lease.Refusal;
 import dev.fencepost.work.Artifact;
 import dev.fencepost.work.Body;
+import dev.fencepost.work.WorkAnswer;
 import dev.fencepost.work.WorkItem;
 import dev.fencepost.work.WorkQueue.QueueView;
 import java.nio.ByteBuffer;
@@ -58,6 +60,25 @@ final class Forms {
                 .put("reason", item.reason())
                 .put("enqueued_at", text(item.enqueuedAt()))
                 .put("ended_at", text(item.endedAt()));
+    }
+
+    /** One of several answers, to the item of this id. */
+    static ObjectNode answer(String id, WorkAnswer answer) {
+        return switch (answer) {
+            case WorkAnswer.Done(WorkItem item) -> answer(id, null, null, item);
+            case WorkAnswer.Refused(Refusal reason, @Nullable WorkItem item) ->
+                answer(id, reason, Problem.words(reason, item), item);
+        };
+    }
+
+    private static ObjectNode answer(
+            String id, @Nullable Refusal reason, @Nullable String detail, @Nullable WorkItem item) {
+        ObjectNode object = object().put("id", id)
+                .put("accepted", reason == null)
+                .put("reason", text(reason))
+                .put("detail", detail);
+        object.set("item", item == null ? NODES.nullNode() : brief(item));
+        return object;
     }
 
     private static void body(ObjectNode object, String name, String typeName, @Nullable Body body) {

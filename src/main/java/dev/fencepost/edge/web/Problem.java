@@ -92,7 +92,13 @@ final class Problem extends RuntimeException {
                 0);
     }
 
-    private static String words(Refusal reason, @Nullable WorkItem item) {
+    /** The same about an entry of a list. */
+    Problem within(String list, int place) {
+        return of(status, title, list + "[" + place + "]: " + detail());
+    }
+
+    /** What a refusal means, for people. */
+    static String words(Refusal reason, @Nullable WorkItem item) {
         return switch (reason) {
             case UNKNOWN -> "there is none with this id";
             case HELD -> "a live lease is held" + (item == null ? "" : ", until " + item.until());

@@ -33,6 +33,10 @@ final class Requests {
         return JSON.whole(body, call.time(), call.open().bodies(), bytes -> Fields.read(bytes, List.of(known)));
     }
 
+    static Fields fields(Call call, InputStream body, Fields.ListField list) {
+        return JSON.whole(body, call.time(), call.open().bodies(), bytes -> Fields.read(bytes, list));
+    }
+
     static String id(String text) {
         if (!NewItem.ID.matcher(text).matches()) {
             throw Problem.badRequest("the id of an item has 1 to 200 characters of A-Z a-z 0-9 . _ : @ + = - and begins"

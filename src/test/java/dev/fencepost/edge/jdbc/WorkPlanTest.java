@@ -6,7 +6,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.fencepost.host.ManualTime;
 import dev.fencepost.host.TestThreads;
+import dev.fencepost.lease.FencingToken;
+import dev.fencepost.lease.Owner;
 import dev.fencepost.store.Postgres;
+import dev.fencepost.work.Grant;
+import dev.fencepost.work.ItemResult;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -55,6 +59,7 @@ class WorkPlanTest {
             Map.entry("result", ""),
             Map.entry("result_type", ""),
             Map.entry("given", runIds()),
+            Map.entry("listed", listed()),
             Map.entry("count", COUNT),
             Map.entry("limit", 100),
             Map.entry("ttl", 60_000L),
@@ -69,6 +74,16 @@ class WorkPlanTest {
             ids.add(RUN_IDS + (10 + i));
         }
         return String.join(",", ids);
+    }
+
+    /** Of items that are claimed. */
+    private static String listed() {
+        List<ItemResult> results = new ArrayList<>();
+        for (int i = 1; i <= COUNT; i++) {
+            results.add(new ItemResult(
+                    new Grant("i" + (DONE + READY + DELAYED + i), new Owner("ben"), new FencingToken(1), null), null));
+        }
+        return String.valueOf(Listed.results(results).values().get("listed"));
     }
 
     /**
@@ -189,6 +204,12 @@ class WorkPlanTest {
         }
 
         @Test
+        void itemsThatAreCompletedTogetherAreFoundByTheirIds() throws Exception {
+            assertOnlySearched(plan(JdbcResults.LOCKED));
+            assertOnlySearched(plan(JdbcResults.COMPLETED));
+        }
+
+        @Test
         void queuesAreCountedInTheirIndexesAlone() throws Exception {
             List<String> plan = plan(JdbcWork.QUEUES);
             for (String index : List.of("ready", "ended")) {
@@ -305,7 +326,8 @@ class WorkPlanTest {
         /** An index of what is claimed looks small in the statistics, and grows with what was claimed until it is cleaned. */
         @Test
         void whoCompletesFindsTheItemByItsId() throws Exception {
-            for (String statement : List.of(JdbcWork.ACCEPTED, JdbcWork.COMPLETED)) {
+            for (String statement :
+                    List.of(JdbcWork.ACCEPTED, JdbcWork.COMPLETED, JdbcResults.LOCKED, JdbcResults.COMPLETED)) {
                 assertFewRows(statement, "work_item_pkey");
             }
         }

@@ -17,6 +17,7 @@ import dev.fencepost.lease.RunId;
 import dev.fencepost.work.Artifact;
 import dev.fencepost.work.Body;
 import dev.fencepost.work.Grant;
+import dev.fencepost.work.ItemResult;
 import dev.fencepost.work.NewItem;
 import dev.fencepost.work.WorkAnswer;
 import dev.fencepost.work.WorkItem;
@@ -46,6 +47,7 @@ import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiFunction;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -77,6 +79,7 @@ public final class ApiServer implements AutoCloseable {
     private final WorkQueue queue;
     private final Map<String, byte[]> files = new ConcurrentHashMap<>();
     private final List<String> requests = new CopyOnWriteArrayList<>();
+    private final AtomicInteger largestBody = new AtomicInteger();
     private volatile BiFunction<String, String, Fault> faults = (method, path) -> Fault.NONE;
     private HttpServer server;
 
@@ -114,6 +117,11 @@ public final class ApiServer implements AutoCloseable {
     /** What was asked so far: method and path, such as {@code POST /items/a/claim}. */
     public List<String> requests() {
         return List.copyOf(requests);
+    }
+
+    /** Of the JSON requests so far, in bytes. */
+    public int largestBody() {
+        return largestBody.get();
     }
 
     @Override
@@ -214,6 +222,7 @@ public final class ApiServer implements AutoCloseable {
                 case "GET items 2" -> item(parts.get(1));
                 case "POST items claim" -> claim(exchange, parts.get(1));
                 case "POST claims 1" -> claimAny(exchange);
+                case "POST completions 1" -> completeAll(exchange);
                 case "POST items renew" -> renew(exchange, parts.get(1));
                 case "POST items complete" -> complete(exchange, parts.get(1));
                 case "POST items fail" -> fail(exchange, parts.get(1));
@@ -230,13 +239,19 @@ public final class ApiServer implements AutoCloseable {
         }
     }
 
-    private static Map<String, JsonNode> body(HttpExchange exchange, String... known) throws IOException {
+    private Map<String, JsonNode> body(HttpExchange exchange, String... known) throws IOException {
         JsonNode json;
         try {
-            json = MAPPER.readTree(exchange.getRequestBody().readAllBytes());
+            byte[] bytes = exchange.getRequestBody().readAllBytes();
+            largestBody.accumulateAndGet(bytes.length, Math::max);
+            json = MAPPER.readTree(bytes);
         } catch (JsonProcessingException e) {
             throw new Problem(400, "no JSON: " + e.getOriginalMessage(), null, null);
         }
+        return fields(json, known);
+    }
+
+    private static Map<String, JsonNode> fields(JsonNode json, String... known) {
         Map<String, JsonNode> fields = new HashMap<>();
         json.properties().forEach(field -> {
             if (!Set.of(known).contains(field.getKey())) {
@@ -376,6 +391,30 @@ public final class ApiServer implements AutoCloseable {
         Map<String, JsonNode> body =
                 body(exchange, "owner", "fence", "run_id", "result", "result_base64", "content_type");
         return answer(queue.complete(grant(body, id), content(body, "result", "content_type")));
+    }
+
+    private Reply completeAll(HttpExchange exchange) throws IOException {
+        List<ItemResult> results = new ArrayList<>();
+        for (JsonNode each : Objects.requireNonNull(body(exchange, "results").get("results"))) {
+            Map<String, JsonNode> fields =
+                    fields(each, "id", "owner", "fence", "run_id", "result", "result_base64", "content_type");
+            results.add(new ItemResult(grant(fields, text(fields, "id")), content(fields, "result", "content_type")));
+        }
+        List<ObjectNode> answers = new ArrayList<>();
+        for (WorkAnswer answer : queue.completeAll(results)) {
+            ObjectNode json = MAPPER.createObjectNode();
+            switch (answer) {
+                case WorkAnswer.Done(WorkItem item) -> json.set("item", json(item, false));
+                case WorkAnswer.Refused(Refusal reason, @Nullable WorkItem item) -> {
+                    json.put("reason", reason.name());
+                    if (item != null) {
+                        json.set("item", json(item, false));
+                    }
+                }
+            }
+            answers.add(json);
+        }
+        return new Reply(200, list("answers", answers));
     }
 
     private Reply fail(HttpExchange exchange, String id) throws IOException {

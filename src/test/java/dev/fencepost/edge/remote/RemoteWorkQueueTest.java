@@ -22,10 +22,12 @@ import dev.fencepost.lease.StoreException;
 import dev.fencepost.work.Artifact;
 import dev.fencepost.work.Body;
 import dev.fencepost.work.Grant;
+import dev.fencepost.work.ItemResult;
 import dev.fencepost.work.MemoryWorkQueue;
 import dev.fencepost.work.NewItem;
 import dev.fencepost.work.WorkAnswer;
 import dev.fencepost.work.WorkItem;
+import dev.fencepost.work.WorkQueue;
 import dev.fencepost.work.WorkQueue.QueueView;
 import dev.fencepost.work.WorkState;
 import java.io.IOException;
@@ -35,6 +37,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.UUID;
@@ -179,6 +182,60 @@ class RemoteWorkQueueTest {
     }
 
     @Test
+    void resultsTogetherAreAnsweredInTheirOrder() {
+        Grant a = claimed("a");
+        Grant b = claimed("b");
+        Body binary = new Body(new byte[] {0, -1, 7}, "a/b");
+        Body text = new Body("fine".getBytes(StandardCharsets.UTF_8), null);
+        List<WorkAnswer> answers = queue.completeAll(List.of(
+                new ItemResult(new Grant("a", new Owner("worker-b"), a.fence(), a.runId()), text),
+                new ItemResult(b, binary),
+                new ItemResult(new Grant("a", OWNER, a.fence(), null), text),
+                new ItemResult(new Grant("nobody", OWNER, a.fence(), a.runId()), null),
+                new ItemResult(b, null)));
+        assertEquals(5, answers.size());
+        assertEquals(
+                OWNER,
+                Objects.requireNonNull(
+                                refused(Refusal.NOT_OWNER, answers.get(0)).item())
+                        .owner());
+        assertEquals("b", done(answers.get(1)).id());
+        assertTrue(done(answers.get(2)).isDone());
+        assertNull(refused(Refusal.UNKNOWN, answers.get(3)).item());
+        refused(Refusal.ALREADY_DONE, answers.get(4));
+        Body stored = Objects.requireNonNull(stored(b).result());
+        assertArrayEquals(binary.bytes(), stored.bytes());
+        assertEquals("a/b", stored.type());
+        assertEquals(
+                "fine", new String(Objects.requireNonNull(stored(a).result()).bytes(), StandardCharsets.UTF_8));
+        assertEquals(1, sent("POST /completions"));
+        assertThrows(IllegalArgumentException.class, () -> queue.completeAll(List.of()));
+    }
+
+    private WorkItem stored(Grant grant) {
+        return Objects.requireNonNull(stored.item(grant.id()));
+    }
+
+    /** So is the least room that a server gives enough for the most. */
+    @Test
+    void theLargestResultsTogetherFitIntoOneRequest() {
+        List<ItemResult> results = new ArrayList<>();
+        Owner owner = new Owner("\u20AC".repeat(Owner.MAX_LENGTH));
+        for (int i = 0; i < WorkQueue.MOST_AT_ONCE; i++) {
+            byte[] bytes = new byte[WorkQueue.MOST_RESULT_BYTES / WorkQueue.MOST_AT_ONCE];
+            Grant grant = new Grant(
+                    "%0200d".formatted(i), owner, new FencingToken(Long.MAX_VALUE), new RunId(UUID.randomUUID()));
+            results.add(new ItemResult(grant, new Body(bytes, "\u20AC".repeat(Body.MAX_TYPE_LENGTH))));
+        }
+        assertEquals(
+                WorkQueue.MOST_AT_ONCE,
+                queue.completeAll(results).stream()
+                        .filter(answer -> refused(Refusal.UNKNOWN, answer).item() == null)
+                        .count());
+        assertTrue(server.largestBody() < 3 << 20, server.largestBody() + " bytes");
+    }
+
+    @Test
     void failedAndGivenBack() {
         Grant grant = claimed("a");
         WorkItem failed = done(queue.fail(grant, "exit code 3", Duration.ofMillis(1500)));
@@ -261,6 +318,8 @@ class RemoteWorkQueueTest {
         Grant grant = claimed("a");
         server.faults((method, path) -> method.equals("POST") ? fault : Fault.NONE);
         thrown(StoreException.Kind.AMBIGUOUS, () -> queue.complete(grant, null));
+        thrown(StoreException.Kind.AMBIGUOUS, () -> queue.completeAll(List.of(new ItemResult(grant, null))));
+        assertEquals(1, sent("POST /completions"));
         thrown(StoreException.Kind.AMBIGUOUS, () -> queue.renew(grant, TTL));
         thrown(StoreException.Kind.AMBIGUOUS, () -> queue.claimAny("pages", OWNER, 1, TTL, Duration.ZERO));
         assertEquals(1, sent("POST /items/a/complete"));

@@ -22,6 +22,7 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -269,6 +270,101 @@ class WorkApiTest {
         assertEquals("you", refused.json().get("item").get("owner").asText());
         assertEquals(
                 "urn:fencepost:refused:stale-token", refused.json().get("type").asText());
+    }
+
+    // ---- results together
+
+    private static String result(JsonNode item, String more) {
+        return "{'id':'" + item.get("id").asText() + "'," + grant(item) + more + "}";
+    }
+
+    private Answer complete(String... results) {
+        return all.post(PATH + "/completions", "{'results':[" + String.join(",", results) + "]}");
+    }
+
+    @Test
+    void resultsTogetherAreEachAnsweredInTheirOrder() {
+        JsonNode old = claimed("a");
+        open.clock.pass(Duration.ofSeconds(10));
+        JsonNode now = claimed("a");
+        JsonNode other = claimed("b");
+        Answer answer = complete(
+                result(old, ",'result':'old'"),
+                result(other, ",'result_base64':'AP8=','content_type':'a/b'"),
+                result(now, ",'result':'new'"),
+                result(other, "").replace("'id':'b'", "'id':'nowhere'"),
+                result(now, ",'result':'twice'"));
+        assertEquals(200, answer.status(), answer::text);
+        JsonNode answers = answer.json().get("answers");
+        assertEquals(5, answers.size());
+        List<String> reasons = List.of("STALE_TOKEN", "", "", "UNKNOWN", "ALREADY_DONE");
+        List<String> ids = List.of("a", "b", "a", "nowhere", "a");
+        for (int i = 0; i < 5; i++) {
+            JsonNode each = answers.get(i);
+            boolean accepted = reasons.get(i).isEmpty();
+            assertEquals(ids.get(i), each.get("id").asText());
+            assertEquals(accepted, each.get("accepted").asBoolean());
+            assertEquals(accepted, each.get("reason").isNull());
+            assertEquals(accepted, each.get("detail").isNull());
+            assertEquals(i == 3, each.get("item").isNull());
+            if (!accepted) {
+                assertEquals(reasons.get(i), each.get("reason").asText());
+                assertFalse(each.get("detail").asText().isEmpty());
+            }
+            assertFalse(each.get("item").has("result"), "payloads and results of many would be too much");
+        }
+        assertEquals("DONE", answers.get(1).get("item").get("state").asText());
+        assertEquals("new", all.get(PATH + "/items/a").json().get("result").asText());
+        assertEquals(
+                "AP8=", all.get(PATH + "/items/b").json().get("result_base64").asText());
+        assertEquals("a/b", all.get(PATH + "/items/b").json().get("result_type").asText());
+    }
+
+    @Test
+    void resultsTogetherThatAreNotWholeAreRefusedWithTheirPlaceAndNoneIsStored() {
+        JsonNode a = claimed("a");
+        String good = result(a, "");
+        String grant = grant(a);
+        assertProblem(all.post(PATH + "/completions", "{}"), 400, "results is missing");
+        assertProblem(all.post(PATH + "/completions", "{'results':null}"), 400, "results is missing");
+        assertProblem(all.post(PATH + "/completions", "{'results':" + good + "}"), 400, "a list of objects");
+        assertProblem(all.post(PATH + "/completions", "{'results':[" + good + "],'owner':'me'}"), 400, "owner");
+        assertProblem(all.post(PATH + "/completions", "{'results':[" + good), 400, "not JSON");
+        assertProblem(all.post(PATH + "/completions", "{'results':[" + good + "]} {}"), 400, "after");
+        assertProblem(complete(), 400, "empty list");
+        assertProblem(complete(good, "7"), 400, "results[1]", "object");
+        assertProblem(complete(good, "[" + good + "]"), 400, "results[1]", "object");
+        assertProblem(complete(good, good.replace("}", ",'ttl':'1s'}")), 400, "results[1]", "ttl");
+        assertProblem(complete(good, good.replace("}", ",'id':'b'}")), 400, "results[1]", "twice");
+        assertProblem(complete(good, "{" + grant + "}"), 400, "results[1]", "id is missing");
+        assertProblem(complete(good, "{'id':'a/b'," + grant + "}"), 400, "results[1]", "1 to 200");
+        assertProblem(
+                complete(good, good.replaceFirst(",'run_id':'[^']*'", "")), 400, "results[1]", "run_id is missing");
+        assertProblem(complete(good, good.replaceFirst("'fence':1,", "")), 400, "results[1]", "fence is missing");
+        assertProblem(complete(good, good.replaceFirst("'owner':'me',", "")), 400, "results[1]", "owner is missing");
+        assertProblem(complete(good, result(a, ",'result':[1]")), 400, "results[1]", "result must be a text");
+        assertProblem(complete(good, result(a, ",'content_type':'a/b'")), 400, "results[1]", "no result");
+        String half = ",'result':'" + "x".repeat((1 << 19) + 1) + "'";
+        assertProblem(complete(result(a, half), result(a, half)), 400, "results", "1048576");
+        assertProblem(
+                complete(good, result(a, ",'result':'" + "x".repeat((1 << 20) + 1) + "'")),
+                413,
+                "results[1]",
+                "1048576");
+        assertProblem(complete(Collections.nCopies(1001, good).toArray(String[]::new)), 400, "more than 1000");
+        assertProblem(complete(result(a, ",'result':'" + "x".repeat(4 << 20) + "'")), 413);
+        assertEquals("CLAIMED", all.get(PATH + "/items/a").json().get("state").asText());
+        assertEquals(200, complete(good).status());
+    }
+
+    @Test
+    void resultsTogetherWithoutAnAnswerOfTheStoreMayBeSentAgain() {
+        String one = result(claimed("a"), ",'result':'x'");
+        open.queue.failNext(Kind.AMBIGUOUS, true);
+        assertProblem(complete(one), 503, "may have", "same call again", "ALREADY_DONE");
+        JsonNode again = complete(one).json().get("answers").get(0);
+        assertEquals("ALREADY_DONE", again.get("reason").asText());
+        assertEquals(1, again.get("item").get("fence").asInt());
     }
 
     // ---- bad input

@@ -38,6 +38,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -341,6 +342,11 @@ public final class JdbcStore implements Store {
     @Override
     public Pruned prune(Instant endedBefore, int limit) {
         return work.prune(endedBefore, limit);
+    }
+
+    @Override
+    public Map<String, Long> prunedTokens(Collection<String> ids) {
+        return work.prunedTokens(ids);
     }
 
     @Override

@@ -31,7 +31,6 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.security.MessageDigest;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.HexFormat;
 import java.util.Iterator;
@@ -354,7 +353,7 @@ public final class Artifacts {
 
     /** A file that is not here is none of ours. */
     private void remove(List<Artifact> pruned) {
-        IOException failure = null;
+        List<IOException> failures = new ArrayList<>();
         for (Artifact artifact : pruned) {
             ReentrantLock lock = lock(artifact.item());
             lock.lock();
@@ -364,13 +363,13 @@ public final class Artifacts {
                 deleteIfEmpty(file.getParent());
                 deleteIfEmptyItem(root.resolve(hash(artifact.item())));
             } catch (IOException e) {
-                failure = e;
+                failures.add(e);
             } finally {
                 lock.unlock();
             }
         }
-        if (failure != null) {
-            leftOver(failure);
+        if (!failures.isEmpty()) {
+            leftOver(failures.getFirst());
         }
     }
 
@@ -387,24 +386,20 @@ public final class Artifacts {
      */
     int sweep() throws IOException {
         int gone = 0;
-        IOException failure = null;
+        List<IOException> failures = new ArrayList<>();
         List<Path> batch = new ArrayList<>();
         try (DirectoryStream<Path> all = Files.newDirectoryStream(root, Artifacts::isItemFolder)) {
             Iterator<Path> folders = all.iterator();
             while (folders.hasNext()) {
                 batch.add(folders.next());
                 if (batch.size() == SWEPT_AT_ONCE || !folders.hasNext()) {
-                    try {
-                        gone += sweep(batch);
-                    } catch (IOException e) {
-                        failure = e;
-                    }
+                    gone += sweep(batch, failures);
                     batch.clear();
                 }
             }
         }
-        if (failure != null) {
-            leftOver(failure);
+        if (!failures.isEmpty()) {
+            leftOver(failures.getFirst());
         }
         return gone;
     }
@@ -414,31 +409,27 @@ public final class Artifacts {
                 && Files.isDirectory(path, LinkOption.NOFOLLOW_LINKS);
     }
 
-    private int sweep(List<Path> folders) throws IOException {
-        Map<String, Path> byItem = new HashMap<>();
-        IOException failure = null;
+    private int sweep(List<Path> folders, List<IOException> failures) {
+        List<String> items = new ArrayList<>();
         for (Path folder : folders) {
             try {
                 String item = idOf(folder);
                 if (item == null) {
                     deleteEmpty(folder);
                 } else {
-                    byItem.put(item, folder);
+                    items.add(item);
                 }
             } catch (IOException e) {
-                failure = e;
+                failures.add(e);
             }
         }
         int gone = 0;
-        for (Map.Entry<String, Long> pruned : work.prunedTokens(byItem.keySet()).entrySet()) {
+        for (Map.Entry<String, Long> pruned : work.prunedTokens(items).entrySet()) {
             try {
                 gone += sweep(pruned.getKey(), pruned.getValue());
             } catch (IOException e) {
-                failure = e;
+                failures.add(e);
             }
-        }
-        if (failure != null) {
-            throw failure;
         }
         return gone;
     }

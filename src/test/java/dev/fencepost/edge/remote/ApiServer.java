@@ -82,6 +82,10 @@ public final class ApiServer implements AutoCloseable {
     private volatile BiFunction<String, String, Fault> faults = (method, path) -> Fault.NONE;
     private HttpServer server;
 
+    public ApiServer(WorkQueue queue) throws IOException {
+        this(queue, Instant::now);
+    }
+
     /** @param now the queue's clock */
     public ApiServer(WorkQueue queue, InstantSource now) throws IOException {
         this.queue = queue;

@@ -25,8 +25,8 @@ import org.snakeyaml.engine.v2.api.LoadSettings;
 @SuppressWarnings("unchecked")
 class DescriptionTest {
 
-    private static final List<Class<?>> RESOURCES =
-            List.of(ItemResource.class, ClaimResource.class, QueueResource.class, ArtifactResource.class);
+    private static final List<Class<?>> RESOURCES = List.of(
+            ItemResource.class, ClaimResource.class, QueueResource.class, ArtifactResource.class, PruneResource.class);
     private static final Set<String> METHODS = Set.of("get", "post", "put");
 
     private final Map<String, Object> document = read();
@@ -73,7 +73,7 @@ class DescriptionTest {
             }
         }
         assertEquals(served, described());
-        assertEquals(14, served.size());
+        assertEquals(15, served.size());
     }
 
     @Test

@@ -5,7 +5,6 @@ import dev.fencepost.lease.StoreException;
 import io.quarkus.vertx.http.runtime.filters.Filters;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerRequest;
-import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import jakarta.enterprise.event.Observes;
 import jakarta.inject.Singleton;
@@ -30,11 +29,12 @@ public class Problems {
         this.api = api;
     }
 
-    /** An address that is too long gets no further. The server's own limit, whose answer is a bare one, lies far above this. */
+    /** An address that is too long gets no further. The server's own limit, whose answer has no body, lies far above this one. */
     void limitAddresses(@Observes Filters filters) {
         filters.register(
                 context -> {
-                    if (context.request().uri().length() > MOST_ADDRESS) {
+                    String address = context.request().uri();
+                    if (address.length() > MOST_ADDRESS) {
                         answer(
                                 context,
                                 Problem.of(
@@ -46,16 +46,6 @@ public class Problems {
                     }
                 },
                 FIRST);
-    }
-
-    /** An address that cannot be read reaches no method; the router alone has a say. */
-    void explainBadAddresses(@Observes Router router) {
-        router.errorHandler(
-                400,
-                context -> answer(
-                        context,
-                        Problem.badRequest("the address cannot be read: a % in it is not followed by two hexadecimal"
-                                + " digits, or they are no UTF-8")));
     }
 
     private static void answer(RoutingContext context, Problem problem) {

@@ -408,8 +408,7 @@ class WorkApiTest {
     private void assertRawProblem(String path, int status) throws IOException {
         String answer = rawAnswer(path);
         assertTrue(answer.startsWith("HTTP/1.1 " + status + " "), answer);
-        assertTrue(
-                answer.toLowerCase(Locale.ROOT).contains("\r\ncontent-type: application/problem+json\r\n"), answer);
+        assertTrue(answer.toLowerCase(Locale.ROOT).contains("\r\ncontent-type: application/problem+json\r\n"), answer);
         String body = answer.substring(answer.indexOf("\r\n\r\n") + 4);
         assertTrue(body.contains("\"status\":" + status) && body.contains("\"detail\":\""), answer);
         assertFalse(answer.contains("Exception"), answer);

@@ -38,6 +38,9 @@ public sealed interface Event {
     /** A write under an old token was refused and changed nothing. */
     record StaleTokenRejected(String job, @Nullable String slot, long fence, String reason) implements Event {}
 
+    /** A call of a worker under an old grant was refused and changed nothing. */
+    record StaleWorkRejected(String queue, String item, long fence, String reason) implements Event {}
+
     /** A renewal was accepted. */
     record Renewed(String job, String slot, long fence) implements Event {}
 

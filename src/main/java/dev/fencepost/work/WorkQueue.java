@@ -4,7 +4,9 @@ import dev.fencepost.lease.Owner;
 import dev.fencepost.lease.RunId;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -143,4 +145,12 @@ public interface WorkQueue {
     Pruned prune(Instant endedBefore, int limit);
 
     record Pruned(int items, List<Artifact> artifacts) {}
+
+    /**
+     * Of these ids those that were pruned at least once, with the newest token that they had then. Whatever was handed in under that token
+     * or an older one is off the record for good. An id that is missing here proves nothing: the store may never have heard of it.
+     *
+     * @param ids at most {@value #MOST_AT_ONCE}
+     */
+    Map<String, Long> prunedTokens(Collection<String> ids);
 }

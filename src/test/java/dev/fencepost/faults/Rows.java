@@ -1,5 +1,7 @@
 package dev.fencepost.faults;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
 import dev.fencepost.store.Postgres;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -9,6 +11,7 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.sql.Timestamp;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -80,6 +83,21 @@ final class Rows {
     record WriteEvent(long fence, String runId, boolean accepted, String reason) {}
 
     record LeaseRow(String resource, long fence, String owner, String runId) {}
+
+    /** An item of work ended so much earlier than it did. */
+    void makeOlder(String item, Duration by) {
+        try (Connection connection = source.connect();
+                Statement statement = connection.createStatement()) {
+            boolean postgres = connection.getMetaData().getDatabaseProductName().equals("PostgreSQL");
+            assertEquals(
+                    1,
+                    statement.executeUpdate("update work_item set ended_at = ended_at - "
+                            + (postgres ? "interval '" + by.toSeconds() + " seconds'" : by.toMillis())
+                            + " where id = '" + item + "'"));
+        } catch (SQLException e) {
+            throw new IllegalStateException(e);
+        }
+    }
 
     /** The job's ticks, oldest slot first. */
     List<Tick> ticks(String job) {

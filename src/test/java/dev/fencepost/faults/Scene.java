@@ -68,6 +68,11 @@ final class Scene implements AutoCloseable {
         return store;
     }
 
+    /** For a command: the store of the service with this state directory. */
+    String storeOf(String stateDir) {
+        return store != null ? store : "sqlite:" + folder.resolve(stateDir).resolve("fencepost.db");
+    }
+
     Path folder() {
         return folder;
     }

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -142,8 +143,134 @@ class WorkApiIT {
                                     .GET())
                             .body());
             try (Stream<Path> files = Files.walk(folder.resolve("a/artifacts"))) {
-                assertEquals(1, files.filter(Files::isRegularFile).count());
+                assertEquals(
+                        1,
+                        files.filter(Files::isRegularFile)
+                                .filter(each -> !each.endsWith("id"))
+                                .count());
             }
+        }
+    }
+
+    /** By the service itself, which looks at its start; by hand over the API; and by the command, with the files swept at the next start. */
+    @ParameterizedTest
+    @ValueSource(strings = {"sqlite", "postgres"})
+    void whatEndedLongAgoGoesWithItsFilesAndKeepsItsToken(String kind) throws IOException {
+        try (Scene scene = scene(kind)) {
+            ServeProcess service = scene.serve("a").awaitReady();
+            for (String id : List.of("old", "young")) {
+                done(service, id);
+            }
+            assertEquals(2, artifacts());
+            service.signal("TERM");
+            assertEquals(0, service.awaitExit(Duration.ofSeconds(15)));
+            scene.rows().makeOlder("old", Duration.ofDays(31));
+            scene.rows().makeOlder("young", Duration.ofDays(29));
+
+            ServeProcess next = scene.serve("a").awaitReady();
+            Wait.until(Duration.ofSeconds(20), next::said, () -> artifacts() == 1);
+            assertEquals(List.of("young"), scene.rows().texts("select id from work_item"));
+            assertEquals(List.of("young"), scene.rows().texts("select item from work_artifact"));
+            assertEquals(List.of("old"), scene.rows().texts("select id from work_fence where fence = 1"));
+            assertEquals(1, next.linesContaining("1 items of work pruned").size(), next::said);
+            assertEquals(404, send(request(next, "/items/old").GET()).statusCode());
+            assertEquals(
+                    404, send(request(next, "/items/old/artifacts/1/log").GET()).statusCode());
+            assertEquals(
+                    "log of young",
+                    send(request(next, "/items/young/artifacts/1/log").GET()).body());
+
+            HttpResponse<String> byHand = post(next, "/prune", "{'older_than':'7d'}");
+            assertEquals("{\"items\":1,\"more\":false}", byHand.body());
+            assertEquals(0, artifacts());
+
+            post(next, "/items", "{'id':'old'}");
+            JsonNode anew = json(post(next, "/items/old/claim", "{'owner':'me','ttl':'1m'}"));
+            assertEquals(2, anew.get("fence").asLong(), "the token counts on");
+            assertEquals(201, upload(next, anew, "log", "second life").statusCode());
+            assertEquals(
+                    200,
+                    post(next, "/items/old/complete", "{" + grant(anew) + "}").statusCode());
+
+            ServeProcess prune =
+                    scene.command("work", "prune", "--older-than", "0s", "--json", "--store", scene.storeOf("a"));
+            assertEquals(0, prune.awaitExit(Duration.ofSeconds(15)), prune::said);
+            assertEquals(List.of("{\"ok\":true,\"reason\":null,\"pruned\":1}"), prune.lines());
+            assertEquals(List.of(), scene.rows().texts("select id from work_item"));
+            assertEquals(1, artifacts(), "a command does not touch the files of a service");
+            next.signal("KILL");
+            next.awaitExit(Duration.ofSeconds(15));
+            ServeProcess last = scene.serve("a").awaitReady();
+            Wait.until(Duration.ofSeconds(80), last::said, () -> artifacts() == 0);
+            assertEquals(
+                    1, last.linesContaining("1 files of pruned items swept").size(), last::said);
+        }
+    }
+
+    private void done(ServeProcess service, String id) throws IOException {
+        post(service, "/items", "{'id':'" + id + "'}");
+        JsonNode item = json(post(service, "/items/" + id + "/claim", "{'owner':'me','ttl':'1m'}"));
+        assertEquals(201, upload(service, item, "log", "log of " + id).statusCode());
+        assertEquals(
+                200,
+                post(service, "/items/" + id + "/complete", "{" + grant(item) + "}")
+                        .statusCode());
+    }
+
+    private long artifacts() {
+        try (Stream<Path> files = Files.walk(folder.resolve("a/artifacts"))) {
+            return files.filter(Files::isRegularFile)
+                    .filter(each -> !each.endsWith("id"))
+                    .count();
+        } catch (IOException | UncheckedIOException changedUnderWay) {
+            return -1;
+        }
+    }
+
+    /** One name with one set of labels for jobs and queues, as Prometheus wants it; read as Prometheus reads it. */
+    @Test
+    void staleCallsOfWorkersAreCountedByQueue() throws IOException {
+        try (Scene scene = scene("sqlite")) {
+            scene.jobs("jobs: { tick: { every: 1h, command: 'true' } }\napi: { token-file: " + folder.resolve("tokens")
+                    + " }\n");
+            ServeProcess service = scene.serve("a").awaitReady();
+            for (String id : List.of("a", "b")) {
+                post(service, "/items", "{'id':'" + id + "','queue':'pages'}");
+            }
+            JsonNode old = json(post(service, "/items/a/claim", "{'owner':'me','ttl':'1ms'}"));
+            JsonNode now = json(post(service, "/items/a/claim", "{'owner':'me','ttl':'1m'}"));
+            assertReason(post(service, "/items/a/complete", "{" + grant(old) + "}"), "STALE_TOKEN");
+            assertReason(post(service, "/items/a/renew", "{" + grant(old) + ",'ttl':'1m'}"), "STALE_TOKEN");
+            assertReason(post(service, "/items/a/fail", "{" + grant(old) + ",'reason':'x'}"), "STALE_TOKEN");
+            assertReason(upload(service, old, "log", "late"), "STALE_TOKEN");
+            post(service, "/items/a/complete", "{" + grant(now) + "}");
+            assertReason(post(service, "/items/a/complete", "{" + grant(now) + "}"), "ALREADY_DONE");
+            JsonNode short1 = json(post(service, "/items/b/claim", "{'owner':'me','ttl':'1ms'}"));
+            assertReason(post(service, "/items/b/complete", "{" + grant(short1) + "}"), "EXPIRED");
+            assertReason(post(service, "/items/a/claim", "{'owner':'you','ttl':'1m'}"), "ALREADY_DONE");
+            assertEquals(
+                    404,
+                    post(service, "/items/none/release", "{" + grant(old) + "}").statusCode());
+
+            assertEquals(6, service.metric("stale_token_rejected_total", "queue=\"pages\"", "job=\"\""));
+            assertEquals(0, service.metric("stale_token_rejected_total", "job=\"tick\""));
+            List<String> series = service.get("/q/metrics")
+                    .body()
+                    .lines()
+                    .filter(line -> line.startsWith("stale_token_rejected_total{"))
+                    .toList();
+            assertEquals(2, series.size(), series::toString);
+            assertTrue(
+                    series.stream().allMatch(line -> line.contains("job=") && line.contains("queue=")),
+                    series::toString);
+            assertEquals(
+                    1,
+                    service.get("/q/metrics")
+                            .body()
+                            .lines()
+                            .filter(line -> line.matches("# TYPE stale_token_rejected(_total)? counter"))
+                            .count());
+            assertEquals(0, service.metric("problems_total"), service::said);
         }
     }
 

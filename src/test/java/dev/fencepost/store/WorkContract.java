@@ -1689,6 +1689,8 @@ abstract class WorkContract {
             store().addArtifact(live, kept);
             List<WriteEvent> events = events(done);
 
+            List<String> ids = List.of(done, dead, died, ready, held);
+            assertEquals(Map.of(), store().prunedTokens(ids));
             Instant end = last.until();
             assertEquals(new WorkQueue.Pruned(2, List.of(file)), store().prune(end, 10));
             assertEquals(WorkState.DEAD, item(died).state(), "not before its end, but at it");
@@ -1697,6 +1699,7 @@ abstract class WorkContract {
             assertEquals(
                     new WorkQueue.Pruned(0, List.of()),
                     store().prune(store().now().plus(Duration.ofDays(1)), 10));
+            assertEquals(Map.of(done, 2L, dead, 1L, died, 1L), store().prunedTokens(ids));
             for (String id : List.of(done, dead, died)) {
                 assertNull(store().item(id));
                 assertEquals(List.of(), store().artifacts(id));
@@ -1715,6 +1718,14 @@ abstract class WorkContract {
                 assertEquals(before + 1, claimed(id).fence());
             }
             assertRefused(grant, Refusal.STALE_TOKEN);
+            assertEquals(
+                    Map.of(done, 2L), store().prunedTokens(List.of(done)), "it was pruned, though it is there anew");
+            assertEquals(Map.of(), store().prunedTokens(List.of()));
+            assertEquals(
+                    Map.of(done, 2L), store().prunedTokens(List.of("x,y", "a\"b", done)), "what is no id is unknown");
+            assertThrows(
+                    IllegalArgumentException.class,
+                    () -> store().prunedTokens(Collections.nCopies(WorkQueue.MOST_AT_ONCE + 1, done)));
         }
 
         @Test

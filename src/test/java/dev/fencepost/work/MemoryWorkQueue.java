@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -175,9 +176,11 @@ public final class MemoryWorkQueue implements WorkQueue {
                 .sorted(Comparator.comparingInt((Row row) -> -row.item.priority())
                         .thenComparing(row -> row.number))
                 .toList();
+        long bytes = 0;
         for (Row row : ready) {
-            if (claimed.size() < runIds.size() && !isFull(queue, now)) {
+            if (claimed.size() < runIds.size() && bytes < ENOUGH_BYTES && !isFull(queue, now)) {
                 claimed.add(grant(row, owner, runIds.get(claimed.size()), ttl, now));
+                bytes += row.item.payload() == null ? 0 : row.item.payload().bytes().length;
             }
         }
         return claimed;
@@ -377,5 +380,12 @@ public final class MemoryWorkQueue implements WorkQueue {
         }
         artifacts.removeAll(gone);
         return new Pruned(old.size(), Collections.unmodifiableList(gone));
+    }
+
+    @Override
+    public synchronized Map<String, Long> prunedTokens(Collection<String> ids) {
+        Map<String, Long> pruned = new HashMap<>(oldTokens);
+        pruned.keySet().retainAll(ids);
+        return pruned;
     }
 }

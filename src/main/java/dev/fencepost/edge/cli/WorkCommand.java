@@ -59,6 +59,7 @@ final class WorkCommand implements Runnable {
         work.addSubcommand("claim-many", new WorkClaimMany(shared));
         WorkUnderClaim.addTo(work, shared);
         work.addSubcommand("artifacts", new WorkArtifacts(shared));
+        work.addSubcommand("prune", new WorkPrune(shared));
         CommandLine loop = new CommandLine(new WorkLoopCommand(shared));
         loop.setStopAtPositional(true); // the command's own options are its own
         work.addSubcommand("loop", loop);

@@ -31,14 +31,12 @@ import dev.fencepost.work.WorkItem;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
-import java.nio.file.DirectoryNotEmptyException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.Arrays;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -95,6 +93,7 @@ final class WorkItemRun {
             RemoteWorkQueue queue,
             Children children,
             Workspace workspace,
+            KeptFiles kept,
             DeadlineWatch watch,
             Time time,
             Spawner spawner,
@@ -135,6 +134,7 @@ final class WorkItemRun {
     private final StopRequest stop;
     private final Keeper keeper;
     private @Nullable Path folder;
+    private KeptFiles.@Nullable Held held;
 
     /**
      * @param claimed with owner, run id and end of its lease
@@ -167,6 +167,9 @@ final class WorkItemRun {
         } finally {
             keeper.close();
             renewing.interrupt();
+            if (held != null) {
+                held.close();
+            }
         }
     }
 
@@ -229,7 +232,9 @@ final class WorkItemRun {
         try {
             files = ground.workspace()
                     .prepare(item.queue(), new Slot(item.id(), item.enqueuedAt()), item.attempts(), lease.runId());
-            folder = files.log().getParent();
+            Path made = Objects.requireNonNull(files.log().getParent());
+            folder = made;
+            held = ground.kept().hold(made);
             Path payload = writePayload(files);
             // The claim's answer may have waited long, the files for the disk, and we may have been frozen.
             if (time.bootMillis() >= keeper.term().deadlineBootMillis()) {
@@ -480,15 +485,10 @@ final class WorkItemRun {
         if (tree == null) {
             return;
         }
-        try (Stream<Path> found = Files.walk(tree)) {
-            for (Path each : found.sorted(Comparator.reverseOrder()).toList()) {
-                Files.deleteIfExists(each);
-            }
+        try {
+            KeptFiles.deleteTree(tree);
             folder = null;
-            Files.deleteIfExists(tree.getParent()); // the item's, unless other attempts have left something there
-        } catch (DirectoryNotEmptyException othersAreThere) {
-            // as it should be
-        } catch (IOException | UncheckedIOException e) {
+        } catch (IOException e) {
             say("its files stay in " + tree + ": " + e.getMessage());
         }
     }

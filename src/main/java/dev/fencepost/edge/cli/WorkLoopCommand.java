@@ -10,6 +10,7 @@ import dev.fencepost.edge.process.OsChildren;
 import dev.fencepost.edge.process.RunFolders;
 import dev.fencepost.edge.remote.RemoteWorkQueue;
 import dev.fencepost.host.Journal;
+import dev.fencepost.host.Spawner;
 import dev.fencepost.lease.DeadlineWatch;
 import dev.fencepost.lease.Incarnation;
 import dev.fencepost.lease.Leases;
@@ -19,6 +20,7 @@ import dev.fencepost.work.NewItem;
 import dev.fencepost.work.WorkItem;
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -120,6 +122,12 @@ final class WorkLoopCommand implements Callable<Integer> {
     @Option(names = "--keep", description = "Keep output and files of items that are done, too.")
     private boolean keep;
 
+    @Option(
+            names = "--keep-for",
+            paramLabel = "DURATION",
+            description = "So long what is kept stays, and the newest 1000 runs at most. Else 14d.")
+    private String keepFor = "14d";
+
     @Parameters(paramLabel = "CMD", arity = "1..*", description = "The command and its words, after --.")
     private List<String> command = new ArrayList<>();
 
@@ -143,6 +151,7 @@ final class WorkLoopCommand implements Callable<Integer> {
             throw new ParameterException(spec.commandLine(), "--store: the loop works with a --server");
         }
         Duration drainLimit = Bounds.duration("--drain", drain, Duration.ZERO, LONGEST_DRAIN);
+        Duration keepLimit = Bounds.duration("--keep-for", keepFor, Duration.ZERO, DurationText.LONGEST);
         checkQueue();
         Journal journal = new TerseJournal(shared.surroundings().err());
         Assembly assembly = new Assembly(journal);
@@ -152,10 +161,14 @@ final class WorkLoopCommand implements Callable<Integer> {
             WorkItemRun.Plan plan = plan(owner == null ? self.owner() : named(owner));
             DeadlineWatch watch = new DeadlineWatch(assembly.time());
             assembly.spawner().platformThread("deadline-watch", watch);
+            Path files = directory.path().resolve("work");
+            KeptFiles kept = new KeptFiles(files, keepLimit, KeptFiles.MOST, assembly.time(), this::say);
+            kept.sweep();
             WorkItemRun.Ground ground = new WorkItemRun.Ground(
                     remote,
                     new OsChildren(self, assembly.time(), assembly.spawner(), journal),
-                    new RunFolders(directory.path().resolve("work")),
+                    new RunFolders(files),
+                    kept,
                     watch,
                     assembly.time(),
                     assembly.spawner(),
@@ -168,8 +181,11 @@ final class WorkLoopCommand implements Callable<Integer> {
                     plan,
                     ground,
                     new Lines());
+            Spawner.Task sweeping = assembly.spawner().virtualThread("kept files", kept);
             try (StopSignals ignored = new StopSignals(loop::stop)) {
                 return loop.run();
+            } finally {
+                sweeping.interrupt();
             }
         } catch (StoreException e) {
             throw WorkCall.noAnswer(e);

@@ -1,6 +1,7 @@
 package dev.fencepost.edge.cli;
 
 import dev.fencepost.edge.Assembly;
+import dev.fencepost.edge.jdbc.JdbcStore;
 import dev.fencepost.edge.remote.BearerToken;
 import dev.fencepost.edge.remote.RemoteWorkQueue;
 import dev.fencepost.host.Journal;
@@ -34,9 +35,15 @@ final class WorkTarget {
      * A queue that is open until the command ends.
      *
      * @param server the queue itself where it is a server's, else null
+     * @param store the queue itself where it is a store's, else null
      * @param held closed with it
      */
-    record Opened(WorkQueue queue, @Nullable RemoteWorkQueue server, Assembly assembly, AutoCloseable held)
+    record Opened(
+            WorkQueue queue,
+            @Nullable RemoteWorkQueue server,
+            @Nullable JdbcStore store,
+            Assembly assembly,
+            AutoCloseable held)
             implements AutoCloseable {
 
         @Override
@@ -65,13 +72,13 @@ final class WorkTarget {
             }
             Assembly assembly = new Assembly(journal);
             RemoteWorkQueue remote = remote(shared, spec, assembly);
-            return new Opened(remote, remote, assembly, remote);
+            return new Opened(remote, remote, null, assembly, remote);
         }
         refuseTokenForStore(spec);
         OpenedStore opened = makes
                 ? OpenedStore.prepared(shared, shared.jobsFileIfAny(), journal)
                 : OpenedStore.existing(shared, shared.jobsFileIfAny());
-        return new Opened(opened.store(), null, opened.assembly(), opened);
+        return new Opened(opened.store(), null, opened.store(), opened.assembly(), opened);
     }
 
     /** A token file without a server is a mistake: the command would work on another place than was meant. */

@@ -18,6 +18,7 @@ import org.jspecify.annotations.Nullable;
  * @param path as it was named by the caller
  * @param writtenStore the store that the file names, or null when it names none
  * @param drain how long running jobs may go on at a graceful stop
+ * @param workKeep how long items of work stay after their end; null for ever
  * @param api null where the file does not switch it on
  * @param sinks of {@code sinks:}, by name
  * @param definitions by job id, in the order of the file
@@ -27,12 +28,14 @@ public record JobsFile(
         Path path,
         @Nullable StoreUrl writtenStore,
         Duration drain,
+        @Nullable Duration workKeep,
         @Nullable ApiSettings api,
         Map<String, SinkDefinition> sinks,
         Map<String, Definition> definitions,
         List<Finding> warnings) {
 
     public static final Duration DEFAULT_DRAIN = Duration.ofSeconds(30);
+    public static final Duration DEFAULT_WORK_KEEP = Duration.ofDays(30);
 
     public JobsFile {
         sinks = Map.copyOf(sinks);

@@ -17,6 +17,7 @@ import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.nodes.MappingNode;
 import org.snakeyaml.engine.v2.nodes.Node;
@@ -31,6 +32,9 @@ public final class JobsFileReader {
 
     private static final int MOST_JOBS = 1000;
     private static final Duration MOST_DRAIN = Duration.ofHours(24);
+
+    /** A worker whose completion had no answer looks for it as long as its lease lasts, at least. */
+    private static final Duration LEAST_KEEP = Duration.ofHours(1);
 
     private final Map<String, String> environment;
     private final Path processDir;
@@ -78,16 +82,26 @@ public final class JobsFileReader {
         }
         Given<Duration> drain = top.section("shutdown", Keys.SHUTDOWN, "shutdown: { drain: 30s }")
                 .read("drain", text -> DurationText.parse(text, Duration.ZERO, MOST_DRAIN));
+        Given<Optional<Duration>> keep =
+                top.section("work", Keys.WORK, "work: { keep: 30d }").read("keep", JobsFileReader::keep);
         Defaults defaults = Defaults.read(defaults(top), baseDir, Defaults.builtIn(baseDir));
         Map<String, Definition> definitions = jobs(top, new JobReader(findings, baseDir, environment, now, defaults));
         return new JobsFile(
                 file,
                 store == null ? null : store.value(),
                 drain == null ? JobsFile.DEFAULT_DRAIN : drain.value(),
+                keep == null ? JobsFile.DEFAULT_WORK_KEEP : keep.value().orElse(null),
                 new ApiReader(baseDir).read(top),
                 new SinkReader(baseDir).sinks(top),
                 definitions,
                 findings.warnings());
+    }
+
+    /** Empty for ever. */
+    private static Optional<Duration> keep(String text) {
+        return text.strip().equals("none")
+                ? Optional.empty()
+                : Optional.of(DurationText.parse(text, LEAST_KEEP, DurationText.LONGEST));
     }
 
     private static Section defaults(Section top) {

@@ -18,9 +18,10 @@ record Keys(List<String> known, Set<String> planned) {
             Set.of("notify", "jitter", "retry", "pause-after-failures", "max-runs-per-day", "silence", "classify");
 
     static final Keys TOP = new Keys(
-            List.of("store", "defaults", "sinks", "jobs", "shutdown", "api"),
+            List.of("store", "defaults", "sinks", "jobs", "shutdown", "api", "work"),
             Set.of("notify", "http", "history", "max-parallel", "logs"));
     static final Keys SHUTDOWN = new Keys(List.of("drain"), Set.of());
+    static final Keys WORK = new Keys(List.of("keep"), Set.of());
     static final Keys DEFAULTS = new Keys(
             List.of("timezone", "timeout", "grace", "catch-up", "lease", "max-attempts", "env", "working-dir"), LATER);
     static final Keys JOB = new Keys(

@@ -40,6 +40,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -435,6 +436,11 @@ public final class JdbcStore implements Store {
     @Override
     public int pruneEffects(Instant settledBefore, int limit) {
         return retention.pruneEffects(settledBefore, limit);
+    }
+
+    @Override
+    public Map<String, Long> prunedTokens(Collection<String> ids) {
+        return work.prunedTokens(ids);
     }
 
     @Override

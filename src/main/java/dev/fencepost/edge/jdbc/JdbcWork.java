@@ -24,6 +24,7 @@ import dev.fencepost.work.WorkState;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -290,6 +291,9 @@ final class JdbcWork implements WorkQueue {
             on conflict (id) do update set fence = excluded.fence where work_fence.fence < excluded.fence""",
             "delete from work_artifact where item in (select given.value from {given})",
             "delete from work_item where id in (select given.value from {given}) and ended_at is not null");
+
+    private static final Sql PRUNED_TOKENS =
+            Sql.of("select f.id, f.fence from {given} join work_fence f on f.id = given.value");
 
     private final Database database;
 
@@ -605,5 +609,19 @@ final class JdbcWork implements WorkQueue {
                             .map(JdbcWorkRows::artifact)
                             .toList());
         });
+    }
+
+    @Override
+    public Map<String, Long> prunedTokens(Collection<String> ids) {
+        if (ids.size() > MOST_AT_ONCE) {
+            throw new IllegalArgumentException("at most " + MOST_AT_ONCE + " ids at a time, not " + ids.size());
+        }
+        // One that is none would be taken for several, or break the list.
+        String given =
+                ids.stream().filter(id -> NewItem.ID.matcher(id).matches()).collect(Collectors.joining(","));
+        return database.read(
+                "pruned tokens",
+                session -> session.one(PRUNED_TOKENS, Params.of("given", given)).rows().stream()
+                        .collect(Collectors.toMap(row -> row.text("id"), row -> row.number("fence"), Math::max)));
     }
 }

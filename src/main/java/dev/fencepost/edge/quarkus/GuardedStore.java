@@ -5,6 +5,8 @@ import dev.fencepost.effect.Effect;
 import dev.fencepost.effect.EffectView;
 import dev.fencepost.effect.Pair;
 import dev.fencepost.effect.Settlement;
+import dev.fencepost.host.Event;
+import dev.fencepost.host.Journal;
 import dev.fencepost.lease.Claim;
 import dev.fencepost.lease.Lease;
 import dev.fencepost.lease.LeaseView;
@@ -39,6 +41,7 @@ import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.Collection;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
 import org.eclipse.microprofile.faulttolerance.exceptions.FaultToleranceException;
@@ -55,12 +58,14 @@ final class GuardedStore implements Store {
 
     private final Store store;
     private final MeterRegistry meters;
+    private final Journal journal;
     private final Guard guard;
     private volatile boolean breakerOpen;
 
-    GuardedStore(Store store, MeterRegistry meters) {
+    GuardedStore(Store store, MeterRegistry meters, Journal journal) {
         this.store = store;
         this.meters = meters;
+        this.journal = journal;
         this.guard = Guard.create()
                 .withDescription("reads and planning")
                 .withRetry()
@@ -302,22 +307,26 @@ final class GuardedStore implements Store {
 
     @Override
     public WorkAnswer renew(Grant grant, Duration ttl) {
-        return timed("renew-item", () -> store.renew(grant, ttl));
+        return told(grant, timed("renew-item", () -> store.renew(grant, ttl)));
     }
 
     @Override
     public WorkAnswer complete(Grant grant, @Nullable Body result) {
-        return timed("complete-item", () -> store.complete(grant, result));
+        return told(grant, timed("complete-item", () -> store.complete(grant, result)));
     }
 
     @Override
     public List<WorkAnswer> completeAll(List<ItemResult> results) {
-        return timed("complete-items", () -> store.completeAll(results));
+        List<WorkAnswer> answers = timed("complete-items", () -> store.completeAll(results));
+        for (int place = 0; place < answers.size(); place++) {
+            told(results.get(place).grant(), answers.get(place));
+        }
+        return answers;
     }
 
     @Override
     public WorkAnswer fail(Grant grant, String reason, @Nullable Duration again) {
-        return timed("fail-item", () -> store.fail(grant, reason, again));
+        return told(grant, timed("fail-item", () -> store.fail(grant, reason, again)));
     }
 
     @Override
@@ -327,12 +336,14 @@ final class GuardedStore implements Store {
 
     @Override
     public Optional<WorkAnswer.Refused> check(Grant grant) {
-        return guarded("check-item", () -> store.check(grant));
+        Optional<WorkAnswer.Refused> refused = guarded("check-item", () -> store.check(grant));
+        refused.ifPresent(answer -> told(grant, answer));
+        return refused;
     }
 
     @Override
     public WorkAnswer addArtifact(Grant grant, Artifact artifact) {
-        return timed("add-artifact", () -> store.addArtifact(grant, artifact));
+        return told(grant, timed("add-artifact", () -> store.addArtifact(grant, artifact)));
     }
 
     @Override
@@ -351,6 +362,26 @@ final class GuardedStore implements Store {
     @Override
     public List<QueueView> queues() {
         return guarded("queues", store::queues);
+    }
+
+    /** A refusal under an old grant is told, whichever node's worker it is. */
+    private WorkAnswer told(Grant grant, WorkAnswer answer) {
+        if (answer instanceof WorkAnswer.Refused refused && refused.item() != null && isStale(refused.reason())) {
+            journal.record(new Event.StaleWorkRejected(
+                    refused.item().queue(),
+                    grant.id(),
+                    grant.fence().value(),
+                    refused.reason().name()));
+        }
+        return answer;
+    }
+
+    /** DEAD is what EXPIRED is called after the last try. */
+    private static boolean isStale(Refusal reason) {
+        return switch (reason) {
+            case STALE_TOKEN, EXPIRED, NOT_OWNER, ALREADY_DONE, DEAD -> true;
+            case HELD, UNKNOWN, EXISTS, NOT_YET, AT_CAPACITY -> false;
+        };
     }
 
     @Override
@@ -446,6 +477,11 @@ final class GuardedStore implements Store {
     @Override
     public int pruneEffects(Instant settledBefore, int limit) {
         return timed("prune-effects", () -> store.pruneEffects(settledBefore, limit));
+    }
+
+    @Override
+    public Map<String, Long> prunedTokens(Collection<String> ids) {
+        return guarded("pruned-tokens", () -> store.prunedTokens(ids));
     }
 
     @Override

@@ -15,6 +15,7 @@ import dev.fencepost.host.Time;
 import dev.fencepost.run.Job;
 import dev.fencepost.run.JobLoop;
 import dev.fencepost.run.Nodes;
+import dev.fencepost.work.Pruner;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tag;
 import io.quarkus.scheduler.Scheduler;
@@ -64,6 +65,7 @@ public class Service {
     private volatile int exitCode;
     private volatile @Nullable Running running;
     private volatile @Nullable Heartbeat heartbeat;
+    private volatile @Nullable Pruner pruner;
 
     /** Everything that exists between start and end. */
     record Running(JobsFile file, JdbcStore store, GuardedStore guarded, Assembly assembly, Node node) {
@@ -86,7 +88,7 @@ public class Service {
         Assembly assembly = new Assembly(journal);
         StateDirectory directory = StateDirectory.open(arguments.stateDir(), assembly.entropy());
         JdbcStore store = assembly.store(arguments.storeUrl(file));
-        GuardedStore guarded = new GuardedStore(store, meters);
+        GuardedStore guarded = new GuardedStore(store, meters, journal);
         Crew crew = assembly.crew(guarded, directory, file.allSinks());
         Node node = assembly.node(guarded, jobs, crew);
         running = new Running(file, store, guarded, assembly, node);
@@ -105,7 +107,8 @@ public class Service {
                 guarded, crew.owner(), node::isPrepared, () -> state(arguments, reload), assembly.time(), journal);
         heartbeat = beating;
         assembly.spawner().virtualThread("heartbeat", beating);
-        openApi(file.api(), guarded, directory, assembly, node, journal);
+        Artifacts artifacts = openApi(file.api(), guarded, directory, assembly, node, journal);
+        prune(file, artifacts, guarded, assembly, node, journal);
         EffectGauges effects = new EffectGauges(guarded, meters);
         scheduler
                 .newJob(COUNT_EFFECTS)
@@ -133,7 +136,28 @@ public class Service {
         node.wake();
     }
 
-    private void openApi(
+    /** Without the API the files of this node are swept when it is on again. */
+    private void prune(
+            JobsFile file,
+            @Nullable Artifacts artifacts,
+            Store store,
+            Assembly assembly,
+            Node node,
+            ServiceJournal journal) {
+        Duration keep = file.workKeep();
+        if (keep == null) {
+            return;
+        }
+        Pruner.Batch batch = artifacts == null
+                ? (before, limit) -> store.prune(before, limit).items()
+                : artifacts::prune;
+        Pruner made = new Pruner(keep, node::isPrepared, store::now, batch, assembly.time(), journal);
+        pruner = made;
+        assembly.spawner().virtualThread("prune", made);
+    }
+
+    /** Null where the API is off. */
+    private @Nullable Artifacts openApi(
             @Nullable ApiSettings settings,
             Store store,
             StateDirectory directory,
@@ -143,21 +167,24 @@ public class Service {
             throws IOException {
         if (settings == null) {
             api.off();
-            return;
+            return null;
         }
         Artifacts artifacts = Artifacts.open(directory.path().resolve("artifacts"), store, assembly.entropy(), journal);
         Tokens tokens = Tokens.open(settings.tokenFile(), assembly.time(), journal);
         api.open(new Api.Parts(
                 store,
+                store::now,
                 node::isPrepared,
                 tokens,
                 artifacts,
                 settings.maxArtifactBytes(),
                 settings.artifactTypes(),
+                settings.trustedProxies(),
                 assembly.time(),
                 assembly.spawner(),
                 assembly.entropy(),
                 journal));
+        return artifacts;
     }
 
     private void scheduleWakes(Node node) {
@@ -237,6 +264,10 @@ public class Service {
         }
         Assembly assembly = parts.assembly();
         api.stop();
+        Pruner pruning = pruner;
+        if (pruning != null) {
+            pruning.stop();
+        }
         if (draining.compareAndSet(false, true)) {
             drainingSince = assembly.time().bootMillis();
             assembly.spawner().platformThread("drain", () -> drain(parts));

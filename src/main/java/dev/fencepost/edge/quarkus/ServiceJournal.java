@@ -6,6 +6,8 @@ import dev.fencepost.run.Job;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;
 import java.util.Collection;
+import java.util.HashSet;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jboss.logging.Logger;
 import org.jboss.logging.Logger.Level;
@@ -14,13 +16,17 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Makes log lines and metrics of events. Job, slot and token stand in the line and, for JSON logs, as fields of their own. Labels are
- * bounded: configured jobs and fixed words, never a slot, an id or an error's text.
+ * bounded: configured jobs, a limited number of queues and fixed words, never a slot, an id or an error's text.
  */
 final class ServiceJournal implements Journal {
 
     private static final Logger LOG = Logger.getLogger("dev.fencepost");
 
+    static final int MOST_QUEUES = 100;
+    static final String OTHER_QUEUES = "other";
+
     private final MeterRegistry meters;
+    private final Set<String> queues = new HashSet<>();
     private final AtomicReference<Boolean> storeAvailable = new AtomicReference<>();
 
     ServiceJournal(MeterRegistry meters, Collection<Job> jobs) {
@@ -35,7 +41,7 @@ final class ServiceJournal implements Journal {
             count("scheduled.skipped_overlap", job.id(), 0);
             count("scheduled.catchup_dropped", job.id(), 0);
             count("scheduled.catchup_ran", job.id(), 0);
-            count("stale_token_rejected", job.id(), 0);
+            stale(job.id(), "", 0);
             count("lease.lost", job.id(), 0);
             count("lease.taken_over", job.id(), 0);
             count("lease.renewed", job.id(), 0);
@@ -98,13 +104,23 @@ final class ServiceJournal implements Journal {
                                 + (e.reason() == null ? "" : ": " + e.reason()));
             }
             case Event.StaleTokenRejected e -> {
-                count("stale_token_rejected", e.job(), 1);
+                stale(e.job(), "", 1);
                 log(
                         Level.WARN,
                         e.job(),
                         e.slot(),
                         e.fence(),
                         "completion refused, " + e.reason() + ": nothing of it was stored; the output stays on disk");
+            }
+            case Event.StaleWorkRejected e -> {
+                stale("", label(e.queue()), 1);
+                // Not louder: the store has it on record, and whoever holds a token could fill the disk.
+                log(
+                        Level.DEBUG,
+                        null,
+                        null,
+                        e.fence(),
+                        "call of a worker for item " + e.item() + " of queue " + e.queue() + " refused, " + e.reason());
             }
             case Event.Renewed e -> {
                 count("lease.renewed", e.job(), 1);
@@ -189,6 +205,18 @@ final class ServiceJournal implements Journal {
 
     private void executed(String job, String outcome) {
         meters.counter("scheduled.executed", "job", job, "outcome", outcome).increment();
+    }
+
+    /** One name has one set of labels; of job and queue the one that does not apply is empty, which Prometheus takes as absent. */
+    private void stale(String job, String queue, long by) {
+        meters.counter("stale_token_rejected", "job", job, "queue", queue).increment(by);
+    }
+
+    /** Queues are named by producers: beyond so many of them the rest have one label. */
+    private String label(String queue) {
+        synchronized (queues) {
+            return queues.contains(queue) || queues.size() < MOST_QUEUES && queues.add(queue) ? queue : OTHER_QUEUES;
+        }
     }
 
     private void count(String name, String job, long by) {

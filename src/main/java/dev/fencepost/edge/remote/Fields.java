@@ -152,6 +152,14 @@ record Fields(Map<String, @Nullable Object> values) {
         return (int) number;
     }
 
+    boolean truth(String name) throws IOException {
+        return switch (values.get(name)) {
+            case Boolean truth -> truth;
+            case null -> throw new IOException("\"" + name + "\" is missing");
+            default -> throw new IOException("\"" + name + "\" is neither true nor false");
+        };
+    }
+
     @Nullable
     Instant instantIfAny(String name) throws IOException {
         String text = textIfAny(name);

@@ -40,6 +40,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Locale;
@@ -461,10 +462,31 @@ public final class RemoteWorkQueue implements WorkQueue, AutoCloseable {
         return list(look("/queues", LIST_ANSWER), "queues", Items::queue);
     }
 
-    /** A server prunes by its own rules; nobody else knows where its files lie. */
+    /** A server goes by its store's clock, and deletes its files itself. */
     @Override
     public Pruned prune(Instant endedBefore, int limit) {
-        throw new UnsupportedOperationException("a server prunes its queue itself");
+        throw new UnsupportedOperationException("a server is told an age, not an instant");
+    }
+
+    /**
+     * Lets the server prune once. May be repeated.
+     *
+     * @param olderThan by the clock of its store
+     */
+    public Gone prune(Duration olderThan) {
+        Call call = write("POST", "/prune", LIMIT, SMALL_ANSWER, "older_than", text(olderThan));
+        return read(
+                call,
+                good(call, api.send(call)),
+                fields -> new Gone(fields.smallNumber("items"), fields.truth("more")));
+    }
+
+    /** @param more whether there may be more to go */
+    public record Gone(int items, boolean more) {}
+
+    @Override
+    public Map<String, Long> prunedTokens(Collection<String> ids) {
+        throw new UnsupportedOperationException("who keeps the files asks its store for this");
     }
 
     @Override

@@ -1,19 +1,23 @@
 package dev.fencepost.edge.web;
 
+import dev.fencepost.host.AddressRange;
 import dev.fencepost.host.Entropy;
 import dev.fencepost.host.Event;
 import dev.fencepost.host.Journal;
 import dev.fencepost.host.Spawner;
 import dev.fencepost.host.Time;
+import dev.fencepost.lease.StoreException;
 import dev.fencepost.work.WorkQueue;
 import io.vertx.core.http.HttpServerRequest;
 import jakarta.inject.Singleton;
 import java.io.IOException;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,6 +28,7 @@ import org.jspecify.annotations.Nullable;
 public class Api {
 
     private static final Duration SETTLE_INTERVAL = Duration.ofMinutes(1);
+    private static final Duration SWEEP_INTERVAL = Duration.ofHours(1);
     private static final int MOST_UPLOADS = 16;
 
     /** Large bodies in memory at the same time: each takes some 16 MiB while it is read and parsed, of a heap of 224 MiB. */
@@ -36,17 +41,21 @@ public class Api {
     /**
      * What the API works with.
      *
+     * @param storeClock now, by the store's clock
      * @param ready whether the store has been reached and prepared
      * @param maxArtifactBytes of one artifact
      * @param artifactTypes media types that are taken, such as {@code text/plain} or {@code image/*}; empty for all
+     * @param trustedProxies whose word on the address of a client is taken
      */
     public record Parts(
             WorkQueue work,
+            Supplier<Instant> storeClock,
             BooleanSupplier ready,
             Tokens tokens,
             Artifacts artifacts,
             long maxArtifactBytes,
             List<String> artifactTypes,
+            List<AddressRange> trustedProxies,
             Time time,
             Spawner spawner,
             Entropy entropy,
@@ -54,6 +63,7 @@ public class Api {
 
         public Parts {
             artifactTypes = List.copyOf(artifactTypes);
+            trustedProxies = List.copyOf(trustedProxies);
         }
     }
 
@@ -61,7 +71,14 @@ public class Api {
      * @param waiting how many requests wait for items
      * @param bodies permits for large bodies that are held in memory
      */
-    record Open(Parts parts, Gate gate, AtomicInteger waiting, Semaphore uploads, Semaphore bodies) {
+    record Open(
+            Parts parts,
+            Gate gate,
+            TrustedProxies proxies,
+            QueueCounts counts,
+            AtomicInteger waiting,
+            Semaphore uploads,
+            Semaphore bodies) {
 
         WorkQueue work() {
             return parts.work();
@@ -104,15 +121,25 @@ public class Api {
         off = false;
         Gate gate = new Gate(parts.tokens(), new FailedLogins(parts.time()), parts.journal());
         open = new Open(
-                parts, gate, new AtomicInteger(), new Semaphore(MOST_UPLOADS), new Semaphore(MOST_BODIES, true));
+                parts,
+                gate,
+                new TrustedProxies(parts.trustedProxies()),
+                new QueueCounts(parts.work(), parts.time()),
+                new AtomicInteger(),
+                new Semaphore(MOST_UPLOADS),
+                new Semaphore(MOST_BODIES, true));
         parts.spawner().virtualThread("artifacts", () -> settleArtifacts(parts));
     }
 
     private void settleArtifacts(Parts parts) {
         try {
+            long sweepBootMillis = parts.time().bootMillis();
             while (!stopping) {
                 if (parts.ready().getAsBoolean()) {
                     settleOnce(parts);
+                    if (parts.time().bootMillis() >= sweepBootMillis && sweepOnce(parts)) {
+                        sweepBootMillis = parts.time().bootMillis() + SWEEP_INTERVAL.toMillis();
+                    }
                 }
                 parts.time().sleep(SETTLE_INTERVAL);
             }
@@ -128,6 +155,24 @@ public class Api {
             parts.journal()
                     .record(new Event.Problem(
                             "artifacts", null, null, null, "files may be left over; looked at again later", e));
+        }
+    }
+
+    /** @return whether it came to its end */
+    private static boolean sweepOnce(Parts parts) {
+        try {
+            int gone = parts.artifacts().sweep();
+            if (gone > 0) {
+                parts.journal().record(new Event.Note(null, "artifacts: " + gone + " files of pruned items swept"));
+            }
+            return true;
+        } catch (StoreException away) {
+            return false; // told by those who need the store
+        } catch (IOException | RuntimeException e) {
+            parts.journal()
+                    .record(new Event.Problem(
+                            "artifacts", null, null, null, "files may be left over; swept again later", e));
+            return true;
         }
     }
 
@@ -154,14 +199,18 @@ public class Api {
         if (now == null) {
             throw Problem.unavailable("the service is starting", 1);
         }
-        String address = request.remoteAddress() == null
-                ? "unknown"
-                : String.valueOf(request.remoteAddress().hostAddress());
-        String token = now.gate().admit(request.headers().getAll("Authorization"), address, scope);
+        String token = now.gate().admit(request.headers().getAll("Authorization"), () -> client(now, request), scope);
         if (!now.parts().ready().getAsBoolean()) {
             throw Problem.unavailable("the store has not been reached yet", 2);
         }
         return new Call(now, token);
+    }
+
+    private static String client(Open open, HttpServerRequest request) {
+        String peer = request.remoteAddress() == null
+                ? "unknown"
+                : String.valueOf(request.remoteAddress().hostAddress());
+        return open.proxies().client(peer, request.headers().getAll(TrustedProxies.HEADER));
     }
 
     void record(Event event) {

@@ -165,6 +165,9 @@ public class ArtifactResource {
             throw Problem.notFound("item " + id + " has no artifact " + name + " under the token " + fence);
         }
         InputStream bytes = artifacts.read(artifact);
+        if (bytes == null && !artifact.equals(artifacts.find(id, artifact.fence(), name))) {
+            throw Problem.notFound("the artifact was removed or replaced just now");
+        }
         if (bytes == null) {
             throw Problem.notFound(
                     "the artifact is on record, but its file lies on another node: the one that took it in");

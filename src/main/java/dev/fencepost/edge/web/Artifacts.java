@@ -9,6 +9,7 @@ import dev.fencepost.work.Artifact;
 import dev.fencepost.work.Grant;
 import dev.fencepost.work.WorkAnswer;
 import dev.fencepost.work.WorkQueue;
+import dev.fencepost.work.WorkQueue.Pruned;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
@@ -28,16 +29,22 @@ import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.security.MessageDigest;
+import java.time.Instant;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.HexFormat;
+import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The files that workers hand in, in the state directory of this node. A file lies at {@code ITEM/FENCE/NAME.SHA256}, where ITEM is the
- * SHA-256 of the item's id: so nothing in a path was chosen freely by anybody, and a file never replaces one of another content.
+ * SHA-256 of the item's id: so nothing in a path was chosen freely by anybody, and a file never replaces one of another content. The id
+ * itself stands in the file {@code ITEM/id}.
  *
  * <p>The order, which leaves neither a record without its file nor a file without its record:
  *
@@ -51,6 +58,10 @@ import org.jspecify.annotations.Nullable;
  * A crash, or a store that does not say what it did, leaves the note: {@link #settle} takes it up later and does the last step. What a
  * body left that did not come to its end is deleted at the next start.
  *
+ * <p>Of what the store prunes the rows go first, then the files ({@link #prune}). Files that a crash left behind, or that lie here while
+ * another node or a command pruned, are found by {@link #sweep}: it deletes what the store says it has pruned, by the token, and nothing
+ * that the store only does not know. Tokens never fall, so that a file of an id that was used anew has a higher one.
+ *
  * <p>No symbolic link is followed below the directory. One process at a time uses it, which is the one that holds the lock of the state
  * directory. Safe for use by many threads.
  */
@@ -60,6 +71,10 @@ public final class Artifacts {
     private static final int MOST_NOTE_BYTES = 4 << 10;
     private static final String PART = ".part";
     private static final String NOTE = ".note";
+    private static final String ID = "id";
+    private static final Pattern ITEM_FOLDER = Pattern.compile("[0-9a-f]{64}");
+    private static final Pattern FENCE_FOLDER = Pattern.compile("[1-9][0-9]{0,17}");
+    private static final int SWEPT_AT_ONCE = 500;
     private static final FileAttribute<Set<PosixFilePermission>> OWNERS_FOLDER =
             PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"));
     private static final FileAttribute<Set<PosixFilePermission>> OWNERS_FILE =
@@ -176,6 +191,7 @@ public final class Artifacts {
         boolean placed = false;
         try {
             folder(item);
+            writeId(item, artifact.item());
             folder(folder);
             writeNote(note, artifact);
             Files.move(
@@ -192,6 +208,31 @@ public final class Artifacts {
                 settleQuietly(note);
             }
         }
+    }
+
+    /** Before anything else comes into the folder, since nobody can tell the id from its hash. A torn one is written again. */
+    private static void writeId(Path folder, String item) throws IOException {
+        if (item.equals(idOf(folder))) {
+            return;
+        }
+        Path id = folder.resolve(ID);
+        Files.deleteIfExists(id);
+        try (FileChannel file =
+                FileChannel.open(id, Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE), OWNERS_FILE)) {
+            file.write(ByteBuffer.wrap(item.getBytes(StandardCharsets.UTF_8)));
+            file.force(true);
+        }
+    }
+
+    /** The id of the item with this folder; null if it is not told there, or not as a whole. */
+    private static @Nullable String idOf(Path folder) throws IOException {
+        String text;
+        try (InputStream in = Files.newInputStream(folder.resolve(ID), LinkOption.NOFOLLOW_LINKS)) {
+            text = new String(in.readNBytes(MOST_NOTE_BYTES), StandardCharsets.UTF_8);
+        } catch (NoSuchFileException none) {
+            return null;
+        }
+        return folder.getFileName().toString().equals(hash(text)) ? text : null;
     }
 
     private void writeNote(Path note, Artifact artifact) throws IOException {
@@ -298,8 +339,21 @@ public final class Artifacts {
         }
     }
 
-    /** Deletes the files of items that the store has pruned. A file that is not here is none of ours. */
-    public void remove(List<Artifact> pruned) throws IOException {
+    /**
+     * Lets the store prune once, and deletes the files of it that lie here. What a crash or a bad disk leaves of them is swept later.
+     *
+     * @return how many items went
+     * @throws StoreException as {@link WorkQueue#prune}
+     */
+    public int prune(Instant endedBefore, int limit) {
+        Pruned pruned = work.prune(endedBefore, limit);
+        remove(pruned.artifacts());
+        return pruned.items();
+    }
+
+    /** A file that is not here is none of ours. */
+    private void remove(List<Artifact> pruned) {
+        List<IOException> failures = new ArrayList<>();
         for (Artifact artifact : pruned) {
             ReentrantLock lock = lock(artifact.item());
             lock.lock();
@@ -307,11 +361,122 @@ public final class Artifacts {
                 Path file = path(artifact);
                 Files.deleteIfExists(file);
                 deleteIfEmpty(file.getParent());
-                deleteIfEmpty(root.resolve(hash(artifact.item())));
+                deleteIfEmptyItem(root.resolve(hash(artifact.item())));
+            } catch (IOException e) {
+                failures.add(e);
             } finally {
                 lock.unlock();
             }
         }
+        if (!failures.isEmpty()) {
+            leftOver(failures.getFirst());
+        }
+    }
+
+    private void leftOver(IOException failure) {
+        journal.record(new Event.Problem(
+                "artifacts", null, null, null, "files of pruned items are left over; tried again later", failure));
+    }
+
+    /**
+     * Deletes files whose items the store has pruned. One folder that cannot be swept does not keep the others.
+     *
+     * @return how many files went
+     * @throws StoreException as {@link WorkQueue#prunedTokens}; what was not looked at by then stays
+     */
+    int sweep() throws IOException {
+        int gone = 0;
+        List<IOException> failures = new ArrayList<>();
+        List<Path> batch = new ArrayList<>();
+        try (DirectoryStream<Path> all = Files.newDirectoryStream(root, Artifacts::isItemFolder)) {
+            Iterator<Path> folders = all.iterator();
+            while (folders.hasNext()) {
+                batch.add(folders.next());
+                if (batch.size() == SWEPT_AT_ONCE || !folders.hasNext()) {
+                    gone += sweep(batch, failures);
+                    batch.clear();
+                }
+            }
+        }
+        if (!failures.isEmpty()) {
+            leftOver(failures.getFirst());
+        }
+        return gone;
+    }
+
+    private static boolean isItemFolder(Path path) {
+        return ITEM_FOLDER.matcher(path.getFileName().toString()).matches()
+                && Files.isDirectory(path, LinkOption.NOFOLLOW_LINKS);
+    }
+
+    private int sweep(List<Path> folders, List<IOException> failures) {
+        List<String> items = new ArrayList<>();
+        for (Path folder : folders) {
+            try {
+                String item = idOf(folder);
+                if (item == null) {
+                    deleteEmpty(folder);
+                } else {
+                    items.add(item);
+                }
+            } catch (IOException e) {
+                failures.add(e);
+            }
+        }
+        int gone = 0;
+        for (Map.Entry<String, Long> pruned : work.prunedTokens(items).entrySet()) {
+            try {
+                gone += sweep(pruned.getKey(), pruned.getValue());
+            } catch (IOException e) {
+                failures.add(e);
+            }
+        }
+        return gone;
+    }
+
+    /** A crash left it before its id was written. */
+    private void deleteEmpty(Path folder) throws IOException {
+        ReentrantLock lock = lockOf(folder.getFileName().toString());
+        lock.lock();
+        try {
+            deleteIfEmpty(folder);
+        } finally {
+            lock.unlock();
+        }
+    }
+
+    private int sweep(String item, long prunedToken) throws IOException {
+        Path folder = root.resolve(hash(item));
+        int gone = 0;
+        ReentrantLock lock = lock(item);
+        lock.lock();
+        try {
+            if (!Files.isDirectory(folder, LinkOption.NOFOLLOW_LINKS)) {
+                return 0; // another thread was here
+            }
+            Set<Path> onRecord = new HashSet<>();
+            for (Artifact artifact : work.artifacts(item)) {
+                onRecord.add(path(artifact));
+            }
+            for (Path fence : listed(folder, "")) {
+                String number = fence.getFileName().toString();
+                if (FENCE_FOLDER.matcher(number).matches()
+                        && Long.parseLong(number) <= prunedToken
+                        && Files.isDirectory(fence, LinkOption.NOFOLLOW_LINKS)) {
+                    for (Path file : listed(fence, "")) {
+                        if (!onRecord.contains(file)) {
+                            Files.deleteIfExists(file);
+                            gone++;
+                        }
+                    }
+                    deleteIfEmpty(fence);
+                }
+            }
+            deleteIfEmptyItem(folder);
+        } finally {
+            lock.unlock();
+        }
+        return gone;
     }
 
     /** Of the files with this name, under the item's lock. @param sha256 of the one that stays, null for none */
@@ -329,7 +494,17 @@ public final class Artifacts {
             }
         }
         deleteIfEmpty(folder);
-        deleteIfEmpty(root.resolve(hash(item)));
+        deleteIfEmptyItem(root.resolve(hash(item)));
+    }
+
+    /** An item's folder in which nothing is left but the id. */
+    private void deleteIfEmptyItem(Path folder) throws IOException {
+        if (Files.isDirectory(folder, LinkOption.NOFOLLOW_LINKS)
+                && listed(folder, "").stream()
+                        .allMatch(each -> each.getFileName().toString().equals(ID))) {
+            Files.deleteIfExists(folder.resolve(ID));
+            deleteIfEmpty(folder);
+        }
     }
 
     private static void deleteIfEmpty(@Nullable Path folder) throws IOException {
@@ -362,7 +537,11 @@ public final class Artifacts {
     }
 
     private ReentrantLock lock(String item) {
-        return locks.get(Math.floorMod(item.hashCode(), LOCKS));
+        return lockOf(hash(item));
+    }
+
+    private ReentrantLock lockOf(String folder) {
+        return locks.get(Math.floorMod(folder.hashCode(), LOCKS));
     }
 
     private List<Path> listed(Path folder, String end) throws IOException {

@@ -1,16 +1,13 @@
 package dev.fencepost.edge.web;
 
 import dev.fencepost.host.Time;
-import java.util.HashSet;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.Set;
 
 /**
- * Counts failed logins by address: after {@value #MOST} within a minute the address is refused until the minute is over. A token that was
- * good from this address before is not: else one worker with an old token would shut out its neighbours. Of IPv6 the first 64 bits are the
- * address, since one machine has all the rest.
+ * Counts failed logins by address: after {@value #MOST} within a minute its further failures only wait until the minute is over. Of IPv6
+ * the first 64 bits are the address, since one machine has all the rest.
  *
  * <p>The table is bounded; the address that has been there the longest goes first. Safe for use by many threads.
  */
@@ -20,7 +17,6 @@ final class FailedLogins {
     static final long WINDOW_MILLIS = 60_000;
 
     private static final int MOST_ADDRESSES = 10_000;
-    private static final int MOST_NAMES = 100;
 
     private final Time time;
     private final Map<String, Address> addresses = new LinkedHashMap<>();
@@ -32,7 +28,6 @@ final class FailedLogins {
     private static final class Address {
         private long since;
         private int failures;
-        private final Set<String> good = new HashSet<>();
     }
 
     /** How long this address still has to wait, in milliseconds; 0 if it need not. */
@@ -54,19 +49,6 @@ final class FailedLogins {
         }
         known.failures = Math.min(MOST + 1, known.failures + 1);
         return known.failures == MOST;
-    }
-
-    /** A token of this name was shown, and was good. */
-    synchronized void succeeded(String address, String name) {
-        Address known = entry(address);
-        if (known.good.size() < MOST_NAMES) {
-            known.good.add(name);
-        }
-    }
-
-    synchronized boolean wasGood(String address, String name) {
-        Address known = addresses.get(network(address));
-        return known != null && known.good.contains(name);
     }
 
     private Address entry(String address) {

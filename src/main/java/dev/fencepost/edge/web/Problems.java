@@ -2,8 +2,11 @@ package dev.fencepost.edge.web;
 
 import dev.fencepost.host.Event;
 import dev.fencepost.lease.StoreException;
+import io.quarkus.vertx.http.runtime.filters.Filters;
+import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.ext.web.RoutingContext;
+import jakarta.enterprise.event.Observes;
 import jakarta.inject.Singleton;
 import jakarta.ws.rs.WebApplicationException;
 import jakarta.ws.rs.core.Response;
@@ -16,12 +19,42 @@ public class Problems {
 
     private static final String PROBLEM_JSON = "application/problem+json";
     private static final int BROKEN = 500;
+    private static final int MOST_ADDRESS = 4_000;
+    private static final int FIRST = 1_000;
     private static final long LINGER_MILLIS = 2_000;
 
     private final Api api;
 
     Problems(Api api) {
         this.api = api;
+    }
+
+    /** An address that is too long gets no further. The server's own limit, whose answer has no body, lies far above this one. */
+    void limitAddresses(@Observes Filters filters) {
+        filters.register(
+                context -> {
+                    String address = context.request().uri();
+                    if (address.length() > MOST_ADDRESS) {
+                        answer(
+                                context,
+                                Problem.of(
+                                        414,
+                                        "URI too long",
+                                        "the address has more than " + MOST_ADDRESS + " characters"));
+                    } else {
+                        context.next();
+                    }
+                },
+                FIRST);
+    }
+
+    private static void answer(RoutingContext context, Problem problem) {
+        linger(context);
+        context.response()
+                .setStatusCode(problem.status())
+                .putHeader("Content-Type", PROBLEM_JSON)
+                .putHeader("Cache-Control", "no-store")
+                .end(Buffer.buffer(Forms.bytes(Forms.problem(problem))));
     }
 
     @ServerExceptionMapper

@@ -31,7 +31,7 @@ public class QueueResource {
     @GET
     public Response queues(@Context HttpServerRequest request) {
         Call call = api.admit(request, Scope.READ);
-        return Requests.json(200, Forms.list("queues", call.work().queues(), Forms::queue));
+        return Requests.json(200, Forms.list("queues", call.open().counts().views(), Forms::queue));
     }
 
     @PUT
@@ -48,6 +48,7 @@ public class QueueResource {
             call.work().setCapacity(name, capacity);
             return true;
         });
+        call.open().counts().forget();
         call.note("capacity of queue " + name + " set to " + (capacity == null ? "any number" : capacity));
         return Requests.json(200, Forms.object().put("queue", name).put("capacity", capacity));
     }

@@ -230,6 +230,38 @@ class WorkCommandsTest {
 
     @ParameterizedTest
     @EnumSource(Target.class)
+    void whatEndedLongAgoGoes(Target target) throws IOException {
+        for (String id : List.of("a", "b", "c", "open")) {
+            json(target, null, "enqueue", id);
+        }
+        for (String id : List.of("a", "b", "c")) {
+            json(target, null, "claim", id, "--owner", "o", "--ttl", "1m");
+            json(target, null, "complete", id, "--owner", "o", "--fence", "1");
+        }
+        JsonNode none = json(target, null, "prune");
+        assertEquals(List.of("ok", "reason", "pruned"), Workplace.fields(none));
+        assertEquals(0, none.get("pruned").asInt(), "nothing is as old as that");
+        assertEquals(
+                3,
+                Workplace.json(work(target, "list", "--state", "done", "--json").out())
+                        .get("items")
+                        .size());
+        CommandRun people = work(target, "prune", "--older-than", "0s");
+        assertEquals("3 items pruned\n", people.out(), people.err());
+        json(target, "UNKNOWN", "state", "a");
+        json(target, null, "state", "open");
+        json(target, null, "enqueue", "a");
+        assertEquals(
+                2,
+                json(target, null, "claim", "a", "--owner", "o", "--ttl", "1m")
+                        .get("item")
+                        .get("fence")
+                        .longValue(),
+                "the token counts on");
+    }
+
+    @ParameterizedTest
+    @EnumSource(Target.class)
     void listsAndQueues(Target target) throws IOException {
         json(target, null, "enqueue", "a", "--queue", "pages");
         json(target, null, "enqueue", "b", "--queue", "pages");
@@ -380,6 +412,9 @@ class WorkCommandsTest {
                 "queues --queue q --capacity -1 | --capacity",
                 "queues --queue q --capacity all | --capacity",
                 "artifacts a --get x | --out",
+                "prune --older-than 30 | --older-than",
+                "prune --older-than -1d | --older-than",
+                "prune a | a",
             })
     void badArguments(String line, String named) {
         for (Target target : Target.values()) {
@@ -491,6 +526,7 @@ class WorkCommandsTest {
                 "fail",
                 "release",
                 "artifacts",
+                "prune",
                 "loop")) {
             CommandRun run = CommandRun.of(site.workplace.dir, Map.of(), "work", name, "--help");
             assertEquals(ExitCode.FINE, run.exitCode());

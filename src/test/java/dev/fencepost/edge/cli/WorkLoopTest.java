@@ -181,6 +181,20 @@ class WorkLoopTest {
     }
 
     @Test
+    void theFilesOfAFailureStayForAWhile() throws IOException {
+        enqueue("page-1", "x");
+        once("exit 3", "--retry-after", "0s");
+        assertEquals(1, runFolders().size());
+        once("exit 3", "--retry-after", "0s");
+        assertEquals(2, runFolders().size());
+        once("exit 3", "--keep-for", "0s");
+        assertEquals(1, runFolders().size(), "the last one began after the sweep");
+        try (Stream<Path> all = Files.walk(site.file("state/work"))) {
+            assertTrue(all.noneMatch(each -> each.endsWith("running")));
+        }
+    }
+
+    @Test
     void whatFailsEachTimeIsDeadAtLast() {
         enqueue("page-1", "x");
         CommandRun run = site.work(

@@ -8,6 +8,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
@@ -23,8 +24,9 @@ final class WorkSite implements AutoCloseable {
 
     WorkSite(Path dir) throws IOException {
         workplace = new Workplace(dir);
-        queue = new MemoryWorkQueue(() -> Instant.now().plus(ahead.get()));
-        server = new ApiServer(queue);
+        InstantSource now = () -> Instant.now().plus(ahead.get());
+        queue = new MemoryWorkQueue(now);
+        server = new ApiServer(queue, now);
         tokenFile = Files.writeString(dir.resolve("worker.token"), ApiServer.TOKEN + "\n");
         Files.setPosixFilePermissions(tokenFile, PosixFilePermissions.fromString("rw-------"));
     }

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.fencepost.edge.host.SystemTime;
 import dev.fencepost.work.NewItem;
 import dev.fencepost.work.WorkItem;
 import dev.fencepost.work.WorkState;
@@ -12,11 +13,13 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -87,6 +90,31 @@ class WorkersTest {
     private static int end(Process worker) throws InterruptedException {
         assertTrue(worker.waitFor(60, TimeUnit.SECONDS), "the worker does not end");
         return worker.exitValue();
+    }
+
+    /** Another worker of the same directory sweeps: what goes on is not its own. */
+    @Test
+    void theFilesOfARunAreSafeFromOtherWorkersUntilItsProcessEnds() throws Exception {
+        enqueue("page-1");
+        Path begun = site.file("begun");
+        Process worker = worker("--once", "--", "sh", "-c", "touch " + begun + "; exec sleep 600");
+        while (!Files.exists(begun)) {
+            assertTrue(worker.isAlive(), () -> rest(worker.errorReader(StandardCharsets.UTF_8)));
+            Thread.sleep(20); // until the child has come so far
+        }
+        Path files = site.file("state/work");
+        KeptFiles other = new KeptFiles(files, Duration.ZERO, 0, new SystemTime(), System.err::println);
+        other.sweep();
+        assertEquals(1, logs(files));
+        worker.destroyForcibly().waitFor();
+        other.sweep();
+        assertEquals(0, logs(files));
+    }
+
+    private static long logs(Path files) throws IOException {
+        try (Stream<Path> all = Files.walk(files)) {
+            return all.filter(each -> each.endsWith("payload")).count();
+        }
     }
 
     @Test

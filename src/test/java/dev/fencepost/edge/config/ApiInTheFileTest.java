@@ -4,8 +4,10 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.fencepost.host.AddressRange;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import org.junit.jupiter.api.Test;
@@ -46,6 +48,31 @@ class ApiInTheFileTest {
         assertEquals(List.of("text/plain", "image/*"), api.artifactTypes());
     }
 
+    @Test
+    void proxiesAreAddressesAndRanges() throws IOException {
+        ApiSettings api = Objects.requireNonNull(
+                Readings.accepted(read("api: { token-file: /t, trusted-proxies: [127.0.0.1, '::1', 10.0.0.0/8] }"))
+                        .api());
+        assertEquals(
+                List.of(AddressRange.parse("127.0.0.1"), AddressRange.parse("::1"), AddressRange.parse("10.0.0.0/8")),
+                api.trustedProxies());
+        assertEquals(
+                List.of(),
+                Objects.requireNonNull(Readings.accepted(read("api: { token-file: /t }"))
+                                .api())
+                        .trustedProxies());
+    }
+
+    @Test
+    void itemsOfWorkAreKeptForAWhile() throws IOException {
+        assertEquals(Duration.ofDays(30), Readings.accepted(read("")).workKeep());
+        assertEquals(Duration.ofDays(30), Readings.accepted(read("work: {}")).workKeep());
+        assertEquals(
+                Duration.ofDays(7),
+                Readings.accepted(read("work: { keep: 7d }")).workKeep());
+        assertNull(Readings.accepted(read("work: { keep: none }")).workKeep());
+    }
+
     @ParameterizedTest
     @CsvSource(
             delimiter = '|',
@@ -62,6 +89,16 @@ class ApiInTheFileTest {
                 "api: { token-file: t, artifacts: { types: text/plain } }     | list",
                 "api: { token-file: t, artifacts: { types: [] } }             | list",
                 "api: { token-file: t, artifacts: { types: ['*/*'] } }        | media type",
+                "api: { token-file: t, trusted-proxies: 127.0.0.1 }           | list",
+                "api: { token-file: t, trusted-proxies: [] }                  | empty",
+                "api: { token-file: t, trusted-proxies: [localhost] }         | no address",
+                "api: { token-file: t, trusted-proxies: [10.0.0.0/40] }       | from 1 to 32",
+                "api: { token-file: t, trusted-proxies: [0.0.0.0/0] }         | from 1 to 32",
+                "work: { keep: 10m }                                          | too short",
+                "work: { keep: 30 }                                           | unit",
+                "work: { keep: 11y }                                          | unit",
+                "work: 30d                                                    | mapping",
+                "work: { prune: 30d }                                         | unknown",
             })
     void whatIsWrongIsToldInThePlaceWhereItStands(String api, String part) throws IOException {
         List<String> errors = Readings.texts(read(api).errors());

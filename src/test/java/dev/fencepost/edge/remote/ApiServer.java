@@ -33,6 +33,7 @@ import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Base64;
@@ -77,6 +78,7 @@ public final class ApiServer implements AutoCloseable {
             .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS);
 
     private final WorkQueue queue;
+    private final InstantSource now;
     private final Map<String, byte[]> files = new ConcurrentHashMap<>();
     private final List<String> requests = new CopyOnWriteArrayList<>();
     private final AtomicInteger largestBody = new AtomicInteger();
@@ -84,7 +86,13 @@ public final class ApiServer implements AutoCloseable {
     private HttpServer server;
 
     public ApiServer(WorkQueue queue) throws IOException {
+        this(queue, Instant::now);
+    }
+
+    /** @param now the queue's clock */
+    public ApiServer(WorkQueue queue, InstantSource now) throws IOException {
         this.queue = queue;
+        this.now = now;
         start(0);
     }
 
@@ -230,6 +238,7 @@ public final class ApiServer implements AutoCloseable {
                 case "PUT items artifacts" -> upload(exchange, parts.get(1), parts.get(3));
                 case "GET items artifacts" ->
                     parts.size() == 3 ? artifacts(parts.get(1)) : file(parts.get(1), parts.get(3), parts.get(4));
+                case "POST prune 1" -> prune(exchange);
                 case "GET queues 1" -> queues();
                 case "PUT queues 2" -> capacity(exchange, parts.get(1));
                 default -> throw new Problem(404, "no such path", null, null);
@@ -516,6 +525,15 @@ public final class ApiServer implements AutoCloseable {
     /** Another file lies in the place of what was handed in. */
     public void spoil(String id, long fence, String name, byte[] bytes) {
         files.put(id + "/" + fence + "/" + name, bytes);
+    }
+
+    private Reply prune(HttpExchange exchange) throws IOException {
+        Duration age = DurationText.parse(text(body(exchange, "older_than"), "older_than"));
+        int items = queue.prune(now.instant().minus(age), 2).items();
+        return new Reply(
+                200,
+                MAPPER.writeValueAsBytes(
+                        MAPPER.createObjectNode().put("items", items).put("more", items == 2)));
     }
 
     private Reply queues() throws IOException {

@@ -1,6 +1,7 @@
 package dev.fencepost.edge.web;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -12,6 +13,7 @@ import dev.fencepost.host.Event;
 import dev.fencepost.host.ManualTime;
 import dev.fencepost.lease.FencingToken;
 import dev.fencepost.lease.Owner;
+import dev.fencepost.lease.Refusal;
 import dev.fencepost.lease.RunId;
 import dev.fencepost.lease.StoreException;
 import dev.fencepost.lease.StoreException.Kind;
@@ -22,6 +24,7 @@ import dev.fencepost.work.WorkAnswer;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -66,7 +69,9 @@ class ArtifactsTest {
 
     private List<Path> files() throws IOException {
         try (Stream<Path> all = Files.walk(folder.resolve("artifacts"))) {
-            return all.filter(Files::isRegularFile).toList();
+            return all.filter(Files::isRegularFile)
+                    .filter(each -> !each.endsWith("id"))
+                    .toList();
         }
     }
 
@@ -241,11 +246,206 @@ class ArtifactsTest {
         queue.face().complete(grant, null);
         time.pass(Duration.ofDays(1));
         Artifact x = Objects.requireNonNull(artifacts.find("a", 1, "x"));
-        artifacts.remove(queue.face().prune(time.wallClock(), 10).artifacts());
+        assertEquals(1, artifacts.prune(time.wallClock(), 10));
         assertEquals(List.of(), files());
         assertNull(artifacts.read(x));
+        assertNoFolderIsLeft();
+    }
+
+    private void assertNoFolderIsLeft() throws IOException {
         try (Stream<Path> left = Files.list(folder.resolve("artifacts"))) {
             assertEquals(List.of(folder.resolve("artifacts/incoming")), left.toList());
         }
+    }
+
+    /** The item "a" has its result, and all that is of it may go. */
+    private void end() {
+        queue.face().complete(grant, null);
+        time.pass(Duration.ofDays(1));
+    }
+
+    private void claimAnew() {
+        queue.face().enqueue(new NewItem("a", "default", null, 0, null, 5));
+        queue.face().claimItem("a", new Owner("me"), RUN, Duration.ofMinutes(1));
+        grant = new Grant(
+                "a",
+                new Owner("me"),
+                new FencingToken(Objects.requireNonNull(queue.face().item("a")).fence()),
+                RUN);
+    }
+
+    private WorkAnswer keepAnew(String name, String text) throws IOException {
+        Received received = received(text);
+        return artifacts.keep(
+                received,
+                grant,
+                new Artifact(
+                        "a", grant.fence().value(), name, null, received.size(), received.sha256(), time.wallClock()));
+    }
+
+    @Test
+    void aCrashBetweenRowsAndFilesLeavesNothingForEver() throws IOException {
+        keep("x", "one");
+        keep("y", "two");
+        end();
+        queue.face().prune(time.wallClock(), 10); // and the process ends
+        assertEquals(2, files().size());
+        artifacts = opened();
+        assertEquals(2, artifacts.sweep());
+        assertEquals(List.of(), files());
+        assertNoFolderIsLeft();
+        assertEquals(0, artifacts.sweep());
+    }
+
+    @Test
+    void aPruneWithoutAnAnswerLeavesNothingForEver() throws IOException {
+        keep("x", "one");
+        end();
+        queue.failNext(Kind.AMBIGUOUS, true);
+        assertThrows(StoreException.class, () -> artifacts.prune(time.wallClock(), 10));
+        assertEquals(1, files().size());
+        assertEquals(1, artifacts.sweep());
+        assertNoFolderIsLeft();
+    }
+
+    @Test
+    void whatAnotherNodePrunedIsSweptWhereItLies() throws IOException {
+        Artifacts other = Artifacts.open(folder.resolve("other"), queue.face(), new SystemEntropy(), events::add);
+        keep("x", "here");
+        end();
+        assertEquals(1, other.prune(time.wallClock(), 10));
+        assertEquals(0, other.sweep());
+        assertEquals(1, files().size());
+        assertEquals(1, artifacts.sweep());
+        assertNoFolderIsLeft();
+    }
+
+    @Test
+    void whatTheStoreNeverHeardOfStays() throws IOException {
+        keep("x", "one");
+        FaultyQueue otherStore = new FaultyQueue(time::wallClock);
+        artifacts = Artifacts.open(folder.resolve("artifacts"), otherStore.face(), new SystemEntropy(), events::add);
+        assertEquals(0, artifacts.sweep());
+        // The same id there, pruned at a lower token than the file came under: an older backup, for instance.
+        Files.move(
+                Objects.requireNonNull(files().getFirst().getParent()),
+                Objects.requireNonNull(files().getFirst().getParent()).resolveSibling("2"));
+        otherStore.face().enqueue(new NewItem("a", "default", null, 0, null, 5));
+        otherStore.face().claimItem("a", new Owner("me"), RUN, Duration.ofMinutes(1));
+        otherStore.face().complete(grant, null);
+        time.pass(Duration.ofDays(1));
+        assertEquals(1, artifacts.prune(time.wallClock(), 10));
+        assertEquals(0, artifacts.sweep());
+        assertEquals(1, files().size());
+    }
+
+    @Test
+    void aStoreThatIsAwayCostsNoFile() throws IOException {
+        keep("x", "one");
+        queue.setAway(true);
+        assertThrows(StoreException.class, () -> artifacts.sweep());
+        queue.setAway(false);
+        assertEquals(0, artifacts.sweep(), "it is on record");
+        assertEquals("one", content("x"));
+    }
+
+    @Test
+    void anItemThatIsThereAnewKeepsItsFilesWhileTheOldOnesGo() throws IOException {
+        keep("x", "old");
+        end();
+        queue.afterNext(
+                "prune",
+                () -> { // before the files of the old one are removed
+                    claimAnew();
+                    try {
+                        assertInstanceOf(WorkAnswer.Done.class, keepAnew("x", "old"));
+                    } catch (IOException e) {
+                        throw new UncheckedIOException(e);
+                    }
+                });
+        assertEquals(1, artifacts.prune(time.wallClock(), 10));
+        assertEquals(1, files().size());
+        assertEquals(2, grant.fence().value());
+        try (InputStream in =
+                Objects.requireNonNull(artifacts.read(Objects.requireNonNull(artifacts.find("a", 2, "x"))))) {
+            assertEquals("old", new String(in.readAllBytes(), StandardCharsets.UTF_8));
+        }
+        assertEquals(0, artifacts.sweep());
+        assertEquals(1, files().size());
+    }
+
+    @Test
+    void anUploadUnderWayIsNotSwept() throws IOException {
+        keep("x", "old");
+        end();
+        queue.face().prune(time.wallClock(), 10);
+        claimAnew();
+        List<Integer> swept = new ArrayList<>();
+        queue.beforeNext(
+                "addArtifact",
+                () -> { // it lies in its place, and is not on record yet
+                    try {
+                        swept.add(artifacts.sweep());
+                    } catch (IOException e) {
+                        throw new UncheckedIOException(e);
+                    }
+                });
+        assertInstanceOf(WorkAnswer.Done.class, keepAnew("x", "new"));
+        assertEquals(List.of(1), swept, "the old one");
+        assertEquals(1, files().size());
+        assertEquals(0, artifacts.sweep());
+    }
+
+    @Test
+    void anUploadForAnItemThatIsPrunedMeanwhileLeavesNothing() throws IOException {
+        Received received = received("late");
+        end();
+        queue.beforeNext("addArtifact", () -> artifacts.prune(time.wallClock(), 10));
+        WorkAnswer answer = artifacts.keep(received, grant, artifact("x", received));
+        assertEquals(
+                Refusal.UNKNOWN,
+                assertInstanceOf(WorkAnswer.Refused.class, answer).reason());
+        assertEquals(List.of(), files());
+        assertNoFolderIsLeft();
+    }
+
+    @Test
+    void aFolderThatACrashLeftWithoutItsIdGetsItOrGoes() throws IOException {
+        keep("x", "one");
+        Path item = Objects.requireNonNull(
+                Objects.requireNonNull(files().getFirst().getParent()).getParent());
+        Files.writeString(item.resolve("id"), "");
+        assertEquals(0, artifacts.sweep());
+        keep("y", "two");
+        assertEquals("a", Files.readString(item.resolve("id")));
+        Path empty = Files.createDirectory(folder.resolve("artifacts/" + "0".repeat(64)));
+        Path stranger = Files.createDirectory(folder.resolve("artifacts/notes"));
+        assertEquals(0, artifacts.sweep());
+        assertFalse(Files.exists(empty));
+        assertTrue(Files.exists(stranger), "none of ours");
+        Files.delete(stranger);
+    }
+
+    @Test
+    void oneFolderThatCannotBeSweptDoesNotKeepTheOthers() throws IOException {
+        keep("x", "one");
+        queue.face().enqueue(new NewItem("b", "default", null, 0, null, 5));
+        queue.face().claimItem("b", new Owner("me"), RUN, Duration.ofMinutes(1));
+        Grant other = new Grant("b", new Owner("me"), new FencingToken(1), RUN);
+        Received received = received("two");
+        artifacts.keep(
+                received, other, new Artifact("b", 1, "x", null, received.size(), received.sha256(), time.wallClock()));
+        queue.face().complete(other, null);
+        end();
+        queue.face().prune(time.wallClock(), 10);
+        Path blocked = files().stream()
+                .filter(each -> each.getFileName().toString().endsWith(received.sha256()))
+                .findFirst()
+                .orElseThrow();
+        Files.delete(blocked);
+        Files.createDirectories(blocked.resolve("in the way"));
+        assertEquals(1, artifacts.sweep());
+        assertEquals(List.of(), files());
+        assertEquals(1, events.stream().filter(Event.Problem.class::isInstance).count());
     }
 }

@@ -30,7 +30,8 @@ class DescriptionTest {
             ClaimResource.class,
             CompletionResource.class,
             QueueResource.class,
-            ArtifactResource.class);
+            ArtifactResource.class,
+            PruneResource.class);
     private static final Set<String> METHODS = Set.of("get", "post", "put");
 
     private final Map<String, Object> document = read();

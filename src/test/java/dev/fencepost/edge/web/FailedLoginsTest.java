@@ -54,14 +54,6 @@ class FailedLoginsTest {
     }
 
     @Test
-    void aTokenThatWasGoodHereIsKnown() {
-        failed.succeeded("10.0.0.1", "boss");
-        assertTrue(failed.wasGood("10.0.0.1", "boss"));
-        assertFalse(failed.wasGood("10.0.0.1", "other"));
-        assertFalse(failed.wasGood("10.0.0.2", "boss"));
-    }
-
-    @Test
     void theTableIsBounded() {
         fail("10.0.0.1", 10);
         for (int i = 0; i < 10_000; i++) {

@@ -8,20 +8,23 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.time.InstantSource;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** A queue in memory whose calls fail when the test says so. */
 final class FaultyQueue {
 
-    private static final Set<String> READS = Set.of("item", "items", "check", "artifacts", "queues");
+    private static final Set<String> READS = Set.of("item", "items", "check", "artifacts", "queues", "prunedTokens");
 
     private final WorkQueue real;
     private final WorkQueue face;
     private @Nullable Kind failure;
     private boolean writesBeforeFailure;
     private boolean away;
-    private @Nullable Runnable beforeArtifact;
+    private final Map<String, Runnable> before = new HashMap<>();
+    private final Map<String, Runnable> after = new HashMap<>();
 
     FaultyQueue(InstantSource clock) {
         real = new MemoryWorkQueue(clock);
@@ -42,26 +45,31 @@ final class FaultyQueue {
         writesBeforeFailure = writes;
     }
 
-    /** Whether reads of artifacts fail. */
+    /** Whether reads of artifacts and of pruned tokens fail. */
     synchronized void setAway(boolean isAway) {
         away = isAway;
     }
 
-    /** Something that happens just before the next artifact goes on record. */
-    synchronized void beforeNextArtifact(Runnable happens) {
-        beforeArtifact = happens;
+    /** Something that happens just before the next call of this name, such as {@code addArtifact}. */
+    synchronized void beforeNext(String name, Runnable happens) {
+        before.put(name, happens);
+    }
+
+    /** Something that happens when the next call of this name has its answer, and nobody has seen it yet. */
+    synchronized void afterNext(String name, Runnable happens) {
+        after.put(name, happens);
     }
 
     private synchronized @Nullable Object call(Method method, @Nullable Object @Nullable [] arguments)
             throws Throwable {
         String name = method.getName();
-        if (name.equals("artifacts") && away) {
-            throw new StoreException(Kind.UNAVAILABLE, "away", null);
+        Runnable first = before.remove(name);
+        Runnable last = after.remove(name);
+        if (first != null) {
+            first.run();
         }
-        if (name.equals("addArtifact") && beforeArtifact != null) {
-            Runnable happens = beforeArtifact;
-            beforeArtifact = null;
-            happens.run();
+        if (away && (name.equals("artifacts") || name.equals("prunedTokens"))) {
+            throw new StoreException(Kind.UNAVAILABLE, "away", null);
         }
         Kind kind = READS.contains(name) ? null : failure;
         if (kind != null) {
@@ -70,6 +78,9 @@ final class FaultyQueue {
         Object answer = kind == null || writesBeforeFailure ? invoke(method, arguments) : null;
         if (kind != null) {
             throw new StoreException(kind, "secret text of the driver, class org.example.Driver", null);
+        }
+        if (last != null) {
+            last.run();
         }
         return answer;
     }

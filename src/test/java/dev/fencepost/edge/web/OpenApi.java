@@ -2,6 +2,7 @@ package dev.fencepost.edge.web;
 
 import dev.fencepost.edge.host.SystemEntropy;
 import dev.fencepost.edge.host.SystemTime;
+import dev.fencepost.host.AddressRange;
 import dev.fencepost.host.Event;
 import dev.fencepost.host.ManualTime;
 import dev.fencepost.host.TestThreads;
@@ -24,6 +25,10 @@ final class OpenApi {
     static final String WORK = "work-only-token-0123456789abcdef0123456789";
     static final String OLD = "expired-token-0123456789abcdef0123456789";
     static final long MOST_BYTES = 1 << 20;
+
+    /** The tests' own end of the connection is the proxy, and one more stands before it. */
+    private static final List<AddressRange> TRUSTED =
+            List.of(AddressRange.parse("127.0.0.1"), AddressRange.parse("10.9.0.0/16"));
 
     final ManualTime clock = new ManualTime(Instant.parse("2026-03-01T00:00:00Z"));
     final FaultyQueue queue = new FaultyQueue(clock::wallClock);
@@ -52,11 +57,13 @@ final class OpenApi {
         }
         api.open(new Api.Parts(
                 queue.face(),
+                clock::wallClock,
                 () -> true,
                 Tokens.open(tokenFile, time, events::add),
                 artifacts,
                 MOST_BYTES,
                 types,
+                TRUSTED,
                 time,
                 new TestThreads(),
                 entropy,
@@ -73,10 +80,12 @@ final class OpenApi {
         }
     }
 
-    /** All that lies below the folder of artifacts and is no folder. */
+    /** All that lies below the folder of artifacts and is no folder, but for the ids of the items. */
     List<Path> files() {
         try (Stream<Path> all = Files.walk(folder)) {
-            return all.filter(Files::isRegularFile).toList();
+            return all.filter(Files::isRegularFile)
+                    .filter(each -> !each.endsWith("id"))
+                    .toList();
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

@@ -25,6 +25,7 @@ import java.time.Duration;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -36,6 +37,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The API over real HTTP, on a queue in memory. */
 @QuarkusTest
@@ -196,9 +198,9 @@ class WorkApiTest {
         JsonNode items = all.post(PATH + "/claims", "{'owner':'me','ttl':'10s','max':60}")
                 .json()
                 .get("items");
-        assertEquals(50, items.size());
+        assertEquals(2, items.size(), "two have 2 MiB, which is enough");
         assertEquals(
-                10,
+                58,
                 all.get(PATH + "/items?state=ready").json().get("items").size(),
                 "what was not handed out was not claimed either");
     }
@@ -479,6 +481,104 @@ class WorkApiTest {
         assertProblem(all.get(PATH + "/items/..%2F..%2Fetc"), 400);
     }
 
+    /** Quarkus refuses what is no URI before anything of ours sees it, and says no more than 400. */
+    @ParameterizedTest
+    @ValueSource(strings = {"/items/%zz", "/items/%", "/queues?x=%zz"})
+    void anAddressThatIsNoUriGetsNoFurther(String path) throws IOException {
+        String answer = rawAnswer(PATH + path);
+        assertTrue(answer.startsWith("HTTP/1.1 400 ") && answer.endsWith("\r\n\r\n"), answer);
+    }
+
+    @Test
+    void anAddressThatIsNoUtf8IsABadRequest() throws IOException {
+        assertRawProblem(PATH + "/items/%ff", 400);
+    }
+
+    @Test
+    void anAddressThatIsTooLongIsAProblemToo() throws IOException {
+        assertRawProblem(PATH + "/items/" + "a".repeat(4_000), 414);
+        assertRawProblem(PATH + "/items?state=" + "a".repeat(60_000), 414);
+        assertProblem(all.get(PATH + "/items?state=" + "a".repeat(3_000)), 400, "state");
+    }
+
+    private void assertRawProblem(String path, int status) throws IOException {
+        String answer = rawAnswer(path);
+        assertTrue(answer.startsWith("HTTP/1.1 " + status + " "), answer);
+        assertTrue(answer.toLowerCase(Locale.ROOT).contains("\r\ncontent-type: application/problem+json\r\n"), answer);
+        String body = answer.substring(answer.indexOf("\r\n\r\n") + 4);
+        assertTrue(body.contains("\"status\":" + status) && body.contains("\"detail\":\""), answer);
+        assertFalse(answer.contains("Exception"), answer);
+    }
+
+    /** As it goes over the wire: a library would not send such an address. */
+    private String rawAnswer(String path) throws IOException {
+        try (Socket socket = all.socket()) {
+            socket.getOutputStream().write(all.head("GET " + path + " HTTP/1.1", "Connection: close"));
+            return new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        }
+    }
+
+    // ---- pruning
+
+    @Test
+    void whatEndedLongAgoGoesByHandWithItsFiles() {
+        JsonNode item = claimed("a");
+        assertEquals(201, Client.send(with(upload(item, "x"), "one")).status());
+        assertEquals(
+                200,
+                all.post(PATH + "/items/a/complete", "{" + grant(item) + "}").status());
+        claimed("b");
+        open.clock.pass(Duration.ofHours(2));
+        assertProblem(all.with(OpenApi.WORK).post(PATH + "/prune", "{'older_than':'1h'}"), 403, "operate");
+        assertProblem(all.post(PATH + "/prune", "{}"), 400, "older_than");
+        assertProblem(all.post(PATH + "/prune", "{'older_than':'-1s'}"), 400, "older_than");
+        assertProblem(all.post(PATH + "/prune", "{'older_than':'1h','queue':'x'}"), 400, "queue");
+        assertEquals(
+                "{\"items\":0,\"more\":false}",
+                all.post(PATH + "/prune", "{'older_than':'3h'}").text());
+        assertEquals(1, open.files().size());
+        assertEquals(
+                "{\"items\":1,\"more\":false}",
+                all.post(PATH + "/prune", "{'older_than':'1h'}").text());
+        assertEquals(List.of(), open.files());
+        assertRefused(all.get(PATH + "/items/a"), "UNKNOWN");
+        assertRefused(all.get(PATH + "/items/a/artifacts"), "UNKNOWN");
+        assertEquals(200, all.get(PATH + "/items/b").status());
+        assertEquals(2, claimed("a").get("fence").asInt(), "the token counts on");
+        assertTrue(
+                open.events.stream()
+                        .anyMatch(event ->
+                                event instanceof Event.Note note && note.text().equals("api: 1 items pruned, by boss")),
+                () -> "" + open.events);
+        open.queue.failNext(Kind.AMBIGUOUS, true);
+        assertProblem(all.post(PATH + "/prune", "{'older_than':'1h'}"), 503, "safe");
+    }
+
+    @Test
+    void manyAtATimeArePrunedInSeveralCalls() {
+        for (int i = 0; i < 101; i++) {
+            all.post(PATH + "/items/i" + i + "/complete", "{" + grant(claimed("i" + i)) + "}");
+        }
+        open.clock.pass(Duration.ofSeconds(1));
+        assertEquals(
+                "{\"items\":100,\"more\":true}",
+                all.post(PATH + "/prune", "{'older_than':'0s'}").text());
+        assertEquals(
+                "{\"items\":1,\"more\":false}",
+                all.post(PATH + "/prune", "{'older_than':'0s'}").text());
+    }
+
+    @Test
+    void aFileThatGoesWhileItIsAskedForIsNotThere() {
+        JsonNode item = claimed("a");
+        Client.send(with(upload(item, "x"), "one"));
+        all.post(PATH + "/items/a/complete", "{" + grant(item) + "}");
+        open.clock.pass(Duration.ofHours(1));
+        open.queue.afterNext("artifacts", () -> open.artifacts.prune(open.clock.wallClock(), 10));
+        assertProblem(all.get(PATH + "/items/a/artifacts/1/x"), 404, "just now");
+        assertEquals(List.of(), open.files());
+    }
+
     // ---- the store away
 
     @Test
@@ -529,6 +629,7 @@ class WorkApiTest {
                 json(all.with("").request(PATH + "/items/a/fail")).POST(BodyPublishers.ofString("{}")),
                 json(all.with("").request(PATH + "/items/a/release")).POST(BodyPublishers.ofString("{}")),
                 json(all.with("").request(PATH + "/queues/default")).PUT(BodyPublishers.ofString("{}")),
+                json(all.with("").request(PATH + "/prune")).POST(BodyPublishers.ofString("{}")),
                 all.with("").request(PATH + "/items/a/artifacts/x").PUT(BodyPublishers.ofString("x")));
         for (HttpRequest.Builder call : calls) {
             Answer answer = Client.send(call);
@@ -568,8 +669,7 @@ class WorkApiTest {
     }
 
     @Test
-    void afterTooManyFailedLoginsOnlyKnownTokensGoOn() {
-        assertEquals(200, all.get(PATH + "/queues").status());
+    void afterTooManyFailedLoginsGoodTokensGoOn() {
         Client wrong = all.with("w".repeat(40));
         for (int i = 0; i < FailedLogins.MOST; i++) {
             assertProblem(wrong.get(PATH + "/queues"), 401);
@@ -578,8 +678,39 @@ class WorkApiTest {
         assertProblem(slowed, 429);
         int seconds = Integer.parseInt(slowed.header("retry-after"));
         assertTrue(seconds >= 1 && seconds <= 60, slowed::text);
-        assertProblem(all.with(OpenApi.READ).get(PATH + "/queues"), 429);
+        assertEquals(200, all.with(OpenApi.READ).get(PATH + "/queues").status(), "never seen before");
         assertEquals(200, all.get(PATH + "/queues").status());
+        assertProblem(all.with(OpenApi.OLD).get(PATH + "/queues"), 429);
+        assertEquals(
+                1,
+                open.events.stream()
+                        .filter(event -> event instanceof Event.Note note
+                                && note.text().contains("failed logins from 127.0.0.1;"))
+                        .count(),
+                () -> "" + open.events);
+    }
+
+    /** The tests' connections come from 127.0.0.1, which is a trusted proxy here. */
+    @Test
+    void behindATrustedProxyEachClientIsCountedForItself() {
+        Client wrong = all.with("w".repeat(40));
+        for (int i = 0; i < FailedLogins.MOST; i++) {
+            Answer answer = Client.send(wrong.request(PATH + "/queues")
+                    .header("X-Forwarded-For", i + ".6.6.6, 198.51.100.1, 10.9.0.1")
+                    .GET());
+            assertProblem(answer, 401);
+        }
+        assertProblem(forwarded(wrong, "9.9.9.9, 198.51.100.1"), 429);
+        assertProblem(forwarded(wrong, "198.51.100.2"), 401);
+        assertProblem(forwarded(wrong, "2001:db8::1"), 401);
+        assertProblem(wrong.get(PATH + "/queues"), 401, "unknown");
+        assertEquals(200, forwarded(all, "198.51.100.1").status());
+    }
+
+    private static Answer forwarded(Client client, String chain) {
+        return Client.send(client.request(PATH + "/queues")
+                .header("X-Forwarded-For", chain)
+                .GET());
     }
 
     @Test
@@ -717,7 +848,7 @@ class WorkApiTest {
     @Test
     void aTokenThatGrowsOldDuringTheUploadKeepsNothing() {
         JsonNode item = claimed("a");
-        open.queue.beforeNextArtifact(() -> open.clock.pass(Duration.ofSeconds(10)));
+        open.queue.beforeNext("addArtifact", () -> open.clock.pass(Duration.ofSeconds(10)));
         assertRefused(Client.send(with(upload(item, "x"), "late")), "EXPIRED");
         assertEquals(List.of(), open.files());
         assertEquals(

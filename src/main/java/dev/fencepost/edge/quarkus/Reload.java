@@ -115,8 +115,8 @@ final class Reload {
             LOG.errorf("%s: refused: %s", why, error);
             return;
         }
-        if (!Objects.equals(inForce.api(), file.api())) {
-            LOG.warn("the settings under api are other ones now; they take effect at the next start");
+        if (!Objects.equals(inForce.api(), file.api()) || !Objects.equals(inForce.workKeep(), file.workKeep())) {
+            LOG.warn("the settings under api or work are other ones now; they take effect at the next start");
         }
         try {
             adoption.adopt(file);

@@ -11,17 +11,26 @@ import dev.fencepost.lease.StoreException;
 import dev.fencepost.run.Children;
 import dev.fencepost.run.Job;
 import dev.fencepost.run.JobLoop;
+import dev.fencepost.run.Notices;
+import dev.fencepost.run.OrderWatch;
+import dev.fencepost.run.Orders.Stop;
+import dev.fencepost.run.Places;
 import dev.fencepost.run.Runner;
+import dev.fencepost.run.StopRequest;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
  * One runner: read this first. It is woken once a second, makes sure that the store is ready, and lets each job that has something due
  * look at its slots. A missed, late or doubled wake-up harms nothing: which slots are due comes from the store's cursor.
+ *
+ * <p>What is ordered through the store is noticed once a second too, by one read whatever the number of jobs (see {@link OrderWatch}): so a
+ * run that is to stop is asked to within two seconds, and the jobs that an order is about are looked at.
  *
  * <p>Recovery is part of the wake-up: until the store was reachable once, every wake-up (with growing distance) tries to migrate it and
  * to register the jobs; the node stays up meanwhile. What a dead holder left is cleaned up by the {@link JobLoop} of its job, what a dead
@@ -47,6 +56,10 @@ public final class Node {
     private final Time time;
     private final Spawner spawner;
     private final Journal journal;
+    private final OrderWatch orders;
+    private final AtomicBoolean lookingForOrders = new AtomicBoolean();
+    private volatile long lookingForOrdersSince;
+    private volatile Runnable reload = () -> {};
     private final AtomicBoolean preparing = new AtomicBoolean();
     private Duration retry = FIRST_RETRY;
     private volatile long prepareAgainAt = Long.MIN_VALUE;
@@ -63,6 +76,8 @@ public final class Node {
             Children children,
             Dispatcher dispatcher,
             DeadlineWatch watch,
+            Notices notices,
+            Places places,
             Time time,
             Spawner spawner,
             Journal journal) {
@@ -74,8 +89,10 @@ public final class Node {
         this.spawner = spawner;
         this.journal = journal;
         this.loops = jobs.stream()
-                .map(job -> new JobLoop(job, store, runner, children, owner, time, spawner, journal))
+                .map(job -> new JobLoop(
+                        job, store, store, runner, children, notices, places, owner, time, spawner, journal))
                 .toList();
+        this.orders = new OrderWatch(store, owner, time, new Obeying());
         this.lastWakeBootMillis = time.bootMillis();
     }
 
@@ -84,12 +101,18 @@ public final class Node {
         spawner.platformThread("deadline-watch", watch);
     }
 
+    /** What is done when somebody orders that the jobs file is read anew; has to return at once. Nothing unless it was set. */
+    public void whenReloadIsOrdered(Runnable reload) {
+        this.reload = reload;
+    }
+
     /** To be called about once a second, by any thread; returns at once. */
     public void wake() {
         lastWakeBootMillis = time.bootMillis();
         Instant since = planningSince;
         if (since != null) {
             sendEffects();
+            lookForOrders();
         }
         if (draining) {
             return;
@@ -119,6 +142,63 @@ public final class Node {
             dispatcher.wake();
         } catch (RuntimeException | Error e) { // not even a thread to be had; the jobs are woken all the same
             journal.record(new Event.Problem("outbox", null, null, null, "it is looked at again later", e));
+        }
+    }
+
+    /** Also while the node drains: a run that is waited for can be cancelled. */
+    private void lookForOrders() {
+        if (!lookingForOrders.compareAndSet(false, true)) {
+            return;
+        }
+        boolean begun = false;
+        try {
+            spawner.virtualThread("orders", () -> {
+                lookingForOrdersSince = time.bootMillis();
+                try {
+                    orders.look();
+                } catch (RuntimeException | Error e) {
+                    journal.record(new Event.Problem("orders", null, null, null, "they are looked for again", e));
+                } finally {
+                    lookingForOrdersSince = 0;
+                    lookingForOrders.set(false);
+                }
+            });
+            begun = true;
+        } catch (RuntimeException | Error e) { // not even a thread to be had; the jobs are woken all the same
+            journal.record(new Event.Problem("orders", null, null, null, "they are looked for again", e));
+        } finally {
+            if (!begun) {
+                lookingForOrders.set(false);
+            }
+        }
+    }
+
+    /** How long the look for orders that is under way has taken, or null if there is none. */
+    public @Nullable Duration ordersLook() {
+        long since = lookingForOrdersSince;
+        return since == 0 ? null : Duration.ofMillis(time.bootMillis() - since);
+    }
+
+    private final class Obeying implements OrderWatch.Listener {
+        @Override
+        public void stop(Stop stop) {
+            StopRequest.Reason reason = stop.takeOver() ? StopRequest.Reason.SUPERSEDED : StopRequest.Reason.CANCEL;
+            String text = stop.reason() == null ? (stop.takeOver() ? "superseded" : "cancelled") : stop.reason();
+            loops.stream()
+                    .filter(loop -> loop.job().id().equals(stop.job()))
+                    .forEach(loop -> loop.stopRun(stop.runId(), reason, text));
+        }
+
+        @Override
+        public void ordered(@Nullable Set<String> jobs) {
+            loops.stream()
+                    .filter(loop -> jobs == null || jobs.contains(loop.job().id()))
+                    .forEach(JobLoop::wakeNow);
+        }
+
+        @Override
+        public void reload() {
+            reload.run();
         }
     }
 

@@ -22,6 +22,9 @@ alter table attempt add column classification text;
 alter table attempt add column stop_kind text;
 alter table attempt add column stop_reason text;
 
+-- What the brakes count.
+create index attempt_started on attempt (job, started_at);
+
 -- What clean-up looks for.
 create index tick_ended on tick (job, ended_at) where ended_at is not null;
 create index effect_settled on effect (settled_at) where settled_at is not null and not waits;

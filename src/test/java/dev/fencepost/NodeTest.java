@@ -9,6 +9,7 @@ import dev.fencepost.lease.StoreException;
 import dev.fencepost.lease.StoreException.Kind;
 import dev.fencepost.run.Job;
 import dev.fencepost.run.Outcome;
+import dev.fencepost.run.Places;
 import dev.fencepost.run.Rig;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -46,6 +47,8 @@ class NodeTest {
                 rig.children,
                 rig.dispatcher,
                 rig.watch,
+                rig.notices,
+                new Places(0, rig.time),
                 rig.time,
                 rig.spawner,
                 rig.events::add);
@@ -97,7 +100,7 @@ class NodeTest {
         rig.time.pass(GAP);
         rig.spawner.refusing = true;
         node.wake();
-        assertEquals(3, rig.events(Event.Problem.class).size()); // of both jobs and of the outbox
+        assertEquals(4, rig.events(Event.Problem.class).size()); // of both jobs, of the outbox and of the orders
         rig.spawner.refusing = false;
         wake();
         assertEquals(Outcome.SUCCEEDED, rig.attempts("b").getFirst().outcome());

@@ -28,6 +28,8 @@ import dev.fencepost.lease.DeadlineWatch;
 import dev.fencepost.lease.Incarnation;
 import dev.fencepost.lease.Owner;
 import dev.fencepost.run.Job;
+import dev.fencepost.run.Notices;
+import dev.fencepost.run.Places;
 import dev.fencepost.run.Runner;
 import java.util.Collection;
 import java.util.HashMap;
@@ -96,6 +98,7 @@ public final class Assembly {
                 spawner,
                 entropy,
                 journal,
+                Notices.NONE,
                 owner,
                 LOG_LIMIT_BYTES);
         Dispatcher dispatcher = new Dispatcher(
@@ -143,6 +146,8 @@ public final class Assembly {
                 crew.children(),
                 crew.dispatcher(),
                 crew.watch(),
+                Notices.NONE,
+                new Places(0, time),
                 time,
                 spawner,
                 journal);

@@ -23,7 +23,7 @@ public sealed interface Event {
     /** An attempt was granted its lease; {@code lag} is the store's time from the slot to the grant. */
     record Started(String job, String slot, int attempt, long fence, String runId, Duration lag) implements Event {}
 
-    /** The end of an attempt is stored. {@code ran} is measured on the boot clock. */
+    /** The end of an attempt is stored. {@code ran} is measured on the boot clock; {@code outcome} may be {@link #DEFERRED}. */
     record Executed(
             String job,
             String slot,
@@ -33,7 +33,11 @@ public sealed interface Event {
             boolean failure,
             @Nullable String reason,
             Duration ran)
-            implements Event {}
+            implements Event {
+
+        /** In the place of an outcome: a usage limit was reached, which counts as no failure, and the job waits for its end. */
+        public static final String DEFERRED = "DEFERRED";
+    }
 
     /** A write under an old token was refused and changed nothing. */
     record StaleTokenRejected(String job, @Nullable String slot, long fence, String reason) implements Event {}

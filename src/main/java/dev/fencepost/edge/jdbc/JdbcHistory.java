@@ -37,7 +37,7 @@ final class JdbcHistory implements History {
                 order by n.slot_at desc, n.slot_key desc limit 1)""",
             """
             select a.run_id, a.job, a.slot_key, a.number, a.fence, a.owner, a.started_at, a.ended_at, a.outcome,
-                a.exit_code, a.signal, a.reason
+                a.exit_code, a.signal, a.reason, a.classification
             from attempt a where a.ended_at is null""",
             """
             select s.job, (
@@ -52,7 +52,7 @@ final class JdbcHistory implements History {
     private static final Sql HISTORY = Sql.of("""
             select t.slot_key, t.slot_at, t.outcome as tick_outcome, t.ended_at as tick_ended_at, t.reason as tick_reason,
                 t.range_count, t.range_first, a.run_id, a.job, a.number, a.fence, a.owner, a.started_at, a.ended_at,
-                a.outcome, a.exit_code, a.signal, a.reason
+                a.outcome, a.exit_code, a.signal, a.reason, a.classification
             from (select * from tick where job = :job order by slot_at desc limit :limit) t
             left join attempt a on a.job = t.job and a.slot_key = t.slot_key
             order by t.slot_at desc, t.slot_key desc, a.number desc

@@ -41,7 +41,7 @@ final class JdbcOrders implements Orders {
             values (coalesce(:at, {now}), :job, :kind, coalesce((select fence from lease where resource = :job), 0),
                 :until, :reason, :by, :slots)""");
 
-    private static final String PAUSE_COLUMNS =
+    static final String PAUSE_COLUMNS =
             "retired_at, paused_at, paused_until, pause_cause, pause_reason, paused_by";
 
     private static final Sql PAUSE_OF = Sql.of("select " + PAUSE_COLUMNS + " from job where id = :job");
@@ -140,7 +140,7 @@ final class JdbcOrders implements Orders {
                 .orElse(null);
     }
 
-    private static @Nullable Pause pause(Row row) {
+    static @Nullable Pause pause(Row row) {
         Instant since = row.optionalInstant("paused_at");
         return since == null
                 ? null
@@ -331,7 +331,7 @@ final class JdbcOrders implements Orders {
     }
 
     /** What ends every order. */
-    private static void ordered(
+    static void ordered(
             Session session,
             Kind kind,
             String job,

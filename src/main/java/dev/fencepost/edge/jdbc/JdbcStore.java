@@ -196,6 +196,11 @@ public final class JdbcStore implements Store {
     }
 
     @Override
+    public BrakeCounts brakeCounts(String job, int mostFailures, @Nullable Instant runsSince) {
+        return ticks.brakeCounts(job, mostFailures, runsSince);
+    }
+
+    @Override
     public Start start(Job job, Slot slot, Owner owner, RunId runId, boolean reopen) {
         return ticks.start(job, slot, owner, runId, reopen);
     }

@@ -187,6 +187,11 @@ final class GuardedStore implements Store {
         return this.<@Nullable Situation>guarded("situation", () -> store.situation(job));
     }
 
+    @Override
+    public BrakeCounts brakeCounts(String job, int mostFailures, @Nullable Instant runsSince) {
+        return guarded("brake-counts", () -> store.brakeCounts(job, mostFailures, runsSince));
+    }
+
     /** May be repeated: the cursor is compared, so a plan that was written after all is not written again. */
     @Override
     public @Nullable Plan apply(Job job, Backlog seen, Plan plan) {

@@ -62,6 +62,10 @@ final class Health {
             if (outbox != null && outbox.compareTo(LIMIT) > 0) {
                 answer.down().withData("reason", "the look at the effects to be sent hangs");
             }
+            Duration orders = node.ordersLook();
+            if (orders != null && orders.compareTo(LIMIT) > 0) {
+                answer.down().withData("reason", "the look for orders hangs");
+            }
             return answer.build();
         }
     }

@@ -172,6 +172,7 @@ public class Service {
                 Duration runningFor = l.runningFor();
                 return runningFor == null ? 0 : runningFor.toMillis() / 1000.0;
             });
+            meters.gauge("job.paused", List.of(Tag.of("job", loop.job().id())), loop, l -> l.isPaused() ? 1 : 0);
         }
     }
 

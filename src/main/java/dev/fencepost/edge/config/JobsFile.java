@@ -2,6 +2,7 @@ package dev.fencepost.edge.config;
 
 import dev.fencepost.effect.SinkDefinition;
 import dev.fencepost.run.Job;
+import dev.fencepost.run.RetentionPolicy;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -18,6 +19,9 @@ import org.jspecify.annotations.Nullable;
  * @param path as it was named by the caller
  * @param writtenStore the store that the file names, or null when it names none
  * @param drain how long running jobs may go on at a graceful stop
+ * @param maxParallel how many runs this node carries out at a time, or null for any number
+ * @param retention how long history is kept
+ * @param reloadOnChange whether the file is read anew when it changes
  * @param api null where the file does not switch it on
  * @param sinks of {@code sinks:}, by name
  * @param definitions by job id, in the order of the file
@@ -27,6 +31,9 @@ public record JobsFile(
         Path path,
         @Nullable StoreUrl writtenStore,
         Duration drain,
+        @Nullable Integer maxParallel,
+        RetentionPolicy retention,
+        boolean reloadOnChange,
         @Nullable ApiSettings api,
         Map<String, SinkDefinition> sinks,
         Map<String, Definition> definitions,

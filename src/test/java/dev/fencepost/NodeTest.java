@@ -11,9 +11,12 @@ import dev.fencepost.run.Job;
 import dev.fencepost.run.Outcome;
 import dev.fencepost.run.Places;
 import dev.fencepost.run.Rig;
+import dev.fencepost.schedule.Slot;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -133,5 +136,117 @@ class NodeTest {
         assertTrue(node.drain(Duration.ofSeconds(1)));
         wake();
         assertEquals(List.of(), rig.children.started);
+    }
+
+    // orders
+
+    private void second() {
+        rig.time.pass(Duration.ofSeconds(1));
+        wake();
+    }
+
+    @Test
+    void aCancelledRunIsStoppedWithinTwoSeconds() {
+        wake();
+        rig.time.pass(GAP);
+        Instant[] ordered = new Instant[1];
+        rig.children.life = child -> {
+            ordered[0] = rig.time.wallClock();
+            rig.real.cancel("a", "enough", "ann@desk");
+            for (int i = 0; i < 10 && child.stops.isEmpty(); i++) {
+                rig.time.pass(Duration.ofSeconds(1));
+                node.wake();
+                while (rig.spawner.waiting() > 0 && child.stops.isEmpty()) {
+                    rig.spawner.runOne();
+                }
+            }
+            assertTrue(
+                    Duration.between(ordered[0], rig.time.wallClock()).compareTo(Duration.ofSeconds(2)) <= 0,
+                    "stopped at " + rig.time.wallClock());
+            rig.children.life = next -> {};
+        };
+        wake();
+        assertEquals(Outcome.CANCELLED, rig.attempts("a").getFirst().outcome());
+        assertEquals(
+                "cancelled by ann@desk: enough", rig.attempts("a").getFirst().reason());
+    }
+
+    @Test
+    void anOrderWakesItsJobAndNoOther() {
+        wake();
+        second();
+        int looks = rig.faults.calls("situation");
+        rig.real.trigger("b", List.of(Slot.manual(rig.real.now(), "x")), false, null, "ann");
+        second();
+        assertEquals(1, rig.attempts("b").size());
+        assertEquals(0, rig.attempts("a").size());
+        assertTrue(rig.faults.calls("situation") - looks <= 3, "only b is looked at, before and after its run");
+    }
+
+    @Test
+    void withoutOrdersOneRowIsReadASecondAndNothingElse() {
+        wake();
+        int before = rig.faults.calls("signal");
+        for (int i = 0; i < 9; i++) {
+            second();
+        }
+        assertEquals(9, rig.faults.calls("signal") - before);
+        assertEquals(1, rig.faults.calls("stops"), "at the start alone");
+        assertEquals(0, rig.faults.calls("jobEvents"));
+    }
+
+    @Test
+    void aStoreThatIsAwayIsAskedForOrdersWithGrowingDistance() {
+        wake();
+        int before = rig.faults.calls("signal");
+        for (int i = 0; i < 100; i++) {
+            rig.faults.insteadOf("signal", new StoreException(Kind.UNAVAILABLE, "away", null));
+        }
+        for (int i = 0; i < 60; i++) {
+            second();
+        }
+        assertTrue(rig.faults.calls("signal") - before <= 9, rig.faults.calls("signal") + " reads");
+        rig.faults.none();
+        rig.real.trigger("b", List.of(Slot.manual(rig.real.now(), "x")), false, null, "ann");
+        for (int i = 0; i < 16; i++) {
+            second();
+        }
+        assertTrue(rig.attempts("b").stream()
+                .anyMatch(attempt -> attempt.slotKey().startsWith("manual:")));
+    }
+
+    @Test
+    void anOrderToReadTheFileAnewIsPassedOn() {
+        AtomicInteger reloads = new AtomicInteger();
+        node.whenReloadIsOrdered(reloads::incrementAndGet);
+        rig.real.prepare();
+        rig.real.reload(null, "before the start");
+        wake();
+        second();
+        assertEquals(0, reloads.get());
+        rig.real.reload(null, "ann");
+        second();
+        second();
+        assertEquals(1, reloads.get());
+    }
+
+    @Test
+    void aNodeThatDrainsCanStillBeToldToCancel() throws Exception {
+        wake();
+        rig.time.pass(GAP);
+        rig.children.life = child -> {
+            try {
+                node.drain(Duration.ZERO);
+            } catch (InterruptedException e) {
+                throw new AssertionError(e);
+            }
+            int before = rig.faults.calls("signal");
+            rig.time.pass(Duration.ofSeconds(1));
+            node.wake();
+            rig.spawner.runAll();
+            assertEquals(1, rig.faults.calls("signal") - before);
+            rig.children.life = next -> {};
+        };
+        wake();
     }
 }

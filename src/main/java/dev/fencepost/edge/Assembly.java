@@ -36,6 +36,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /** Puts the production parts together: for {@code serve} and for the short commands alike, so that both are the same program. */
 public final class Assembly {
@@ -137,7 +138,8 @@ public final class Assembly {
             Runner runner,
             Dispatcher dispatcher) {}
 
-    public Node node(Store store, List<Job> jobs, Crew crew) {
+    /** @param maxParallel how many runs the node carries out at a time, or null for any number */
+    public Node node(Store store, List<Job> jobs, Crew crew, @Nullable Integer maxParallel) {
         return new Node(
                 store,
                 jobs,
@@ -147,7 +149,7 @@ public final class Assembly {
                 crew.dispatcher(),
                 crew.watch(),
                 Notices.NONE,
-                new Places(0, time),
+                new Places(maxParallel == null ? 0 : maxParallel, time),
                 time,
                 spawner,
                 journal);

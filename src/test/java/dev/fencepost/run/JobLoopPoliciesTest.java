@@ -103,15 +103,18 @@ class JobLoopPoliciesTest {
                 while (rig.spawner.waiting() > 0) {
                     rig.spawner.runOne();
                 }
-                rig.real.stops(rig.owner).forEach(stop ->
-                        loop.stopRun(stop.runId(), StopRequest.Reason.SUPERSEDED, String.valueOf(stop.reason())));
+                rig.real
+                        .stops(rig.owner)
+                        .forEach(stop -> loop.stopRun(
+                                stop.runId(), StopRequest.Reason.SUPERSEDED, String.valueOf(stop.reason())));
             }
         };
     }
 
     private List<String> ticks() {
         return rig.real.history("a", 1_000).reversed().stream()
-                .map(entry -> entry.slotKey().replace("2026-03-01T12:", "").replace("Z", "") + " " + entry.tickOutcome())
+                .map(entry ->
+                        entry.slotKey().replace("2026-03-01T12:", "").replace("Z", "") + " " + entry.tickOutcome())
                 .distinct()
                 .toList();
     }
@@ -155,7 +158,11 @@ class JobLoopPoliciesTest {
         assertEquals(Outcome.CANCELLED, old.outcome());
         assertEquals("superseded by slot 2026-03-01T12:00:20Z", old.reason());
         assertEquals("00:10 CANCELLED", ticks().getFirst());
-        assertEquals(1, rig.attempts("a").stream().filter(a -> a.slotKey().equals(slot(10).key())).count());
+        assertEquals(
+                1,
+                rig.attempts("a").stream()
+                        .filter(a -> a.slotKey().equals(slot(10).key()))
+                        .count());
         assertTrue(rig.attempts("a").size() >= 2);
         assertEquals(
                 JobEvent.Kind.SUPERSEDED,
@@ -178,7 +185,11 @@ class JobLoopPoliciesTest {
         Attempt dead = Objects.requireNonNull(rig.real.attempt("a", RUN));
         assertEquals(Outcome.CANCELLED, dead.outcome());
         assertEquals("00:10 CANCELLED", ticks().getFirst());
-        assertEquals(1, rig.attempts("a").stream().filter(a -> a.slotKey().equals(slot(10).key())).count());
+        assertEquals(
+                1,
+                rig.attempts("a").stream()
+                        .filter(a -> a.slotKey().equals(slot(10).key()))
+                        .count());
     }
 
     // jitter, stagger, places
@@ -302,7 +313,11 @@ class JobLoopPoliciesTest {
         };
         live(Duration.ofSeconds(30));
         assertEquals(
-                List.of("2026-03-01T12:00:10Z 1", "2026-03-01T12:00:20Z 1", "2026-03-01T12:00:10Z 2", "2026-03-01T12:00:30Z 1"),
+                List.of(
+                        "2026-03-01T12:00:10Z 1",
+                        "2026-03-01T12:00:20Z 1",
+                        "2026-03-01T12:00:10Z 2",
+                        "2026-03-01T12:00:30Z 1"),
                 rig.notices.started);
         assertEquals(List.of("00:10 SUCCEEDED", "00:20 SUCCEEDED", "00:30 SUCCEEDED"), ticks());
     }
@@ -370,7 +385,11 @@ class JobLoopPoliciesTest {
         assertEquals(1, rig.children.started.size(), "deferred for an hour");
         live(Duration.ofSeconds(90));
         assertTrue(rig.children.started.size() > 1);
-        assertEquals(1, rig.events(Event.Dropped.class).stream().filter(e -> e.count() > 300).count());
+        assertEquals(
+                1,
+                rig.events(Event.Dropped.class).stream()
+                        .filter(e -> e.count() > 300)
+                        .count());
         assertEquals(0, rig.notices.paused.size());
     }
 
@@ -422,8 +441,7 @@ class JobLoopPoliciesTest {
     void whatAnotherNodeSawFailIsNotStartedHere() {
         Job job = registered(PolicyKit.brakes(new Brakes(1, null)));
         rig.time.pass(GAP);
-        Lease lease =
-                ((Start.Started) rig.real.start(job, slot(10), OTHER, RUN, false)).lease();
+        Lease lease = ((Start.Started) rig.real.start(job, slot(10), OTHER, RUN, false)).lease();
         rig.real.complete(lease, new Completion(Outcome.FAILED, true, true, 1, null, "no", null, null));
         live(Duration.ofSeconds(20));
         assertEquals(List.of(), rig.children.started);
@@ -468,7 +486,9 @@ class JobLoopPoliciesTest {
         assertEquals(
                 "max-runs-per-day 3 reached",
                 rig.events(Event.Dropped.class).getFirst().reason());
-        assertEquals("max-runs-per-day 3 reached", rig.real.history("a", 1).getFirst().tickReason());
+        assertEquals(
+                "max-runs-per-day 3 reached",
+                rig.real.history("a", 1).getFirst().tickReason());
         rig.real.trigger("a", List.of(Slot.manual(rig.real.now(), "x")), false, null, "ann");
         loop.wakeNow();
         rig.spawner.runAll();

@@ -115,8 +115,7 @@ class RunnerPoliciesTest {
                 List.of(),
                 PolicyKit.silence(silence),
                 List.of());
-        Result result =
-                rig.runner.run(job, rig.slot(), rig.runner.newRunId(), new StopRequest(), false, files -> {});
+        Result result = rig.runner.run(job, rig.slot(), rig.runner.newRunId(), new StopRequest(), false, files -> {});
         assertEquals(
                 "timeout of PT1M30S passed",
                 assertInstanceOf(Result.Ended.class, result).reason(),
@@ -159,7 +158,9 @@ class RunnerPoliciesTest {
     void aResultOfWhiteSpaceIsNoResult() throws Exception {
         SucceedIf rules = new SucceedIf(null, null, true, false);
         rig.folders.result = " \n\t\n".getBytes(StandardCharsets.UTF_8);
-        assertEquals("succeed-if: the result is empty", run(PolicyKit.succeedIf(rules)).reason());
+        assertEquals(
+                "succeed-if: the result is empty",
+                run(PolicyKit.succeedIf(rules)).reason());
         rig.time.pass(Duration.ofSeconds(10));
         rig.folders.result = "x".getBytes(StandardCharsets.UTF_8);
         assertEquals(
@@ -170,7 +171,9 @@ class RunnerPoliciesTest {
     @Test
     void aFailureByExitCodeKeepsItsOwnReason() throws Exception {
         exits(3);
-        assertEquals("exit code 3", run(PolicyKit.succeedIf(new SucceedIf(null, null, true, false))).reason());
+        assertEquals(
+                "exit code 3",
+                run(PolicyKit.succeedIf(new SucceedIf(null, null, true, false))).reason());
     }
 
     private static Announcement announcement() {
@@ -188,8 +191,7 @@ class RunnerPoliciesTest {
         assertEquals(Outcome.FAILED, end.outcome());
         Instant then = Rig.START.plus(MINUTE);
         assertEquals("exit code 1; try 2 of 4 at 2026-03-01T12:01:00Z", end.reason());
-        assertEquals(
-                List.of(new OpenTick(rig.slot(), false, 1, 1, false, then, false)), openTicks());
+        assertEquals(List.of(new OpenTick(rig.slot(), false, 1, 1, false, then, false)), openTicks());
         Result early = rig.runner.run(
                 Rig.with(plain, PolicyKit.retry(retry(3))),
                 rig.slot(),
@@ -217,8 +219,8 @@ class RunnerPoliciesTest {
     @Test
     void aTimeOutIsTriedAgainToo() throws Exception {
         rig.children.life = child -> child.hangs = true;
-        Job limited = Rig.with(
-                Rig.job("a", Duration.ofSeconds(60), 2, Duration.ofSeconds(20)), PolicyKit.retry(retry(1)));
+        Job limited =
+                Rig.with(Rig.job("a", Duration.ofSeconds(60), 2, Duration.ofSeconds(20)), PolicyKit.retry(retry(1)));
         rig.runner.run(limited, rig.slot(), rig.runner.newRunId(), new StopRequest(), false, files -> {});
         assertEquals(1, openTicks().size());
         assertEquals(Outcome.TIMED_OUT, attempt().outcome());
@@ -248,7 +250,8 @@ class RunnerPoliciesTest {
         Result.Ended end = run(policies, Slot.at(rig.time.wallClock()));
         assertEquals(1, openTicks().size());
         assertEquals(Classification.TRANSIENT, attempt().classification());
-        assertTrue(String.valueOf(end.reason()).startsWith("exit code 1: \"529 overloaded\"; try 2 of 3"), end.reason());
+        assertTrue(
+                String.valueOf(end.reason()).startsWith("exit code 1: \"529 overloaded\"; try 2 of 3"), end.reason());
     }
 
     @Test

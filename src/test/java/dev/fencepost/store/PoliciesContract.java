@@ -112,10 +112,15 @@ abstract class PoliciesContract extends Contract {
             long revision = store().signal().revision();
             applied(
                     job,
-                    buffering(slot(1).at(), slot(1), List.of(), new TakeOver(lease.fence().value(), slot(1))));
+                    buffering(
+                            slot(1).at(),
+                            slot(1),
+                            List.of(),
+                            new TakeOver(lease.fence().value(), slot(1))));
             String reason = "superseded by slot " + slot(1).key();
             assertEquals(
-                    List.of(new Stop(lease.runId(), job.id(), true, reason)), store().stops(ANNA).stream()
+                    List.of(new Stop(lease.runId(), job.id(), true, reason)),
+                    store().stops(ANNA).stream()
                             .filter(stop -> stop.job().equals(job.id()))
                             .toList());
             assertEquals(revision + 1, store().signal().revision());
@@ -133,7 +138,11 @@ abstract class PoliciesContract extends Contract {
             long revision = store().signal().revision();
             applied(
                     job,
-                    buffering(slot(1).at(), slot(1), List.of(), new TakeOver(lease.fence().value(), slot(1))));
+                    buffering(
+                            slot(1).at(),
+                            slot(1),
+                            List.of(),
+                            new TakeOver(lease.fence().value(), slot(1))));
             assertEquals(revision, store().signal().revision());
             assertFalse(store().stops(ANNA).stream()
                     .filter(stop -> stop.runId().equals(lease.runId()))
@@ -149,9 +158,14 @@ abstract class PoliciesContract extends Contract {
             Lease lease = running(job, slot(0), ANNA);
             Plan written = applied(
                     job,
-                    buffering(slot(2).at(), slot(1), List.of(), new TakeOver(lease.fence().value(), slot(1))));
+                    buffering(
+                            slot(2).at(),
+                            slot(1),
+                            List.of(),
+                            new TakeOver(lease.fence().value(), slot(1))));
             assertNull(written.takeOver());
-            assertTrue(store().stops(ANNA).stream().noneMatch(stop -> stop.runId().equals(lease.runId())));
+            assertTrue(
+                    store().stops(ANNA).stream().noneMatch(stop -> stop.runId().equals(lease.runId())));
         }
 
         @Test
@@ -162,15 +176,18 @@ abstract class PoliciesContract extends Contract {
                 Lease lease = running(job, old, ANNA);
                 applied(
                         job,
-                        buffering(slot(1).at(), slot(1), List.of(), new TakeOver(lease.fence().value(), slot(1))));
+                        buffering(
+                                slot(1).at(),
+                                slot(1),
+                                List.of(),
+                                new TakeOver(lease.fence().value(), slot(1))));
                 Slot next = slot(1);
                 passToTheEndOf(lease);
-                List<Attempt> ended = byNextClaim
-                        ? started(job, next, BEN).abandoned()
-                        : store().abandon(lease, false);
+                List<Attempt> ended = byNextClaim ? started(job, next, BEN).abandoned() : store().abandon(lease, false);
                 assertEquals(1, ended.size());
                 assertEquals(Outcome.CANCELLED, ended.getFirst().outcome());
-                assertEquals("superseded by slot " + next.key(), ended.getFirst().reason());
+                assertEquals(
+                        "superseded by slot " + next.key(), ended.getFirst().reason());
                 assertEquals(Outcome.CANCELLED, outcome(job, old));
                 assertEquals("superseded by slot " + next.key(), reasonOf(job, old));
                 assertNull(outcome(job, next));
@@ -220,7 +237,8 @@ abstract class PoliciesContract extends Contract {
             assertEquals(Classification.AUTH, attempt(lease).classification());
             assertEquals(
                     Classification.AUTH,
-                    assertNotNull(store().history(job.id(), 1).getFirst().attempt()).classification());
+                    assertNotNull(store().history(job.id(), 1).getFirst().attempt())
+                            .classification());
         }
 
         @Test
@@ -266,7 +284,8 @@ abstract class PoliciesContract extends Contract {
             Lease lease = running(job, slot(0), ANNA);
             pass(STEP);
             stored(lease, failed(Classification.LIMIT, null, new Deferral(null, Duration.ofMinutes(7))));
-            assertEquals(store().now().plus(Duration.ofMinutes(7)), situation(job).deferUntil());
+            assertEquals(
+                    store().now().plus(Duration.ofMinutes(7)), situation(job).deferUntil());
         }
 
         @Test

@@ -41,8 +41,7 @@ final class JdbcOrders implements Orders {
             values (coalesce(:at, {now}), :job, :kind, coalesce((select fence from lease where resource = :job), 0),
                 :until, :reason, :by, :slots)""");
 
-    static final String PAUSE_COLUMNS =
-            "retired_at, paused_at, paused_until, pause_cause, pause_reason, paused_by";
+    static final String PAUSE_COLUMNS = "retired_at, paused_at, paused_until, pause_cause, pause_reason, paused_by";
 
     private static final Sql PAUSE_OF = Sql.of("select " + PAUSE_COLUMNS + " from job where id = :job");
 

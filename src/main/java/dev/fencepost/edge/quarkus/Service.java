@@ -78,7 +78,7 @@ public class Service {
         JdbcStore store = assembly.store(arguments.storeUrl(file));
         GuardedStore guarded = new GuardedStore(store, meters);
         Crew crew = assembly.crew(guarded, directory, file.allSinks());
-        Node node = assembly.node(guarded, jobs, crew);
+        Node node = assembly.node(guarded, jobs, crew, file.maxParallel());
         running = new Running(file, store, guarded, assembly, node);
         gauges(node);
         openApi(file.api(), guarded, directory, assembly, node, journal);

@@ -41,15 +41,14 @@ final class JdbcOrders implements Orders {
             values (coalesce(:at, {now}), :job, :kind, coalesce((select fence from lease where resource = :job), 0),
                 :until, :reason, :by, :slots)""");
 
-    private static final String PAUSE_COLUMNS =
-            "retired_at, paused_at, paused_until, pause_cause, pause_reason, paused_by";
+    static final String PAUSE_COLUMNS = "paused_at, paused_until, pause_cause, pause_reason, paused_by";
 
     private static final Sql PAUSE_OF = Sql.of("select " + PAUSE_COLUMNS + " from job where id = :job");
 
     /** The clock is asked after the wait for the row. */
     private static final Sql LOCK_JOB = Sql.of(
             "select id from job where id = :job {for_update}",
-            "select {now} as now, defer_until, " + PAUSE_COLUMNS + " from job where id = :job");
+            "select {now} as now, retired_at, defer_until, " + PAUSE_COLUMNS + " from job where id = :job");
 
     private static final Sql LOCK_LEASE = Sql.of(JdbcLeases.LOCK);
 
@@ -140,7 +139,7 @@ final class JdbcOrders implements Orders {
                 .orElse(null);
     }
 
-    private static @Nullable Pause pause(Row row) {
+    static @Nullable Pause pause(Row row) {
         Instant since = row.optionalInstant("paused_at");
         return since == null
                 ? null

@@ -211,8 +211,8 @@ class NodeTest {
         for (int i = 0; i < 16; i++) {
             second();
         }
-        assertTrue(rig.attempts("b").stream()
-                .anyMatch(attempt -> attempt.slotKey().startsWith("manual:")));
+        assertTrue(
+                rig.attempts("b").stream().anyMatch(attempt -> attempt.slotKey().startsWith("manual:")));
     }
 
     @Test

@@ -60,7 +60,10 @@ class PoliciesIT {
                     """);
             ServeProcess service = scene.serve("a").awaitReady();
             Rows rows = scene.rows();
-            Wait.until(LONG, saying(service), () -> !service.linesContaining("paused (FAILURES)").isEmpty());
+            Wait.until(
+                    LONG,
+                    saying(service),
+                    () -> !service.linesContaining("paused (FAILURES)").isEmpty());
             assertEquals(5, rows.attempts("a", "FAILED").size());
             assertStands(rows, 5);
             assertEquals(1, service.linesContaining("paused (FAILURES)").size(), service::said);
@@ -71,7 +74,10 @@ class PoliciesIT {
 
             scene.touch("fixed");
             ordered(scene, words(scene, "resume", "a"));
-            Wait.until(LONG, saying(service), () -> !rows.attempts("a", "SUCCEEDED").isEmpty());
+            Wait.until(
+                    LONG,
+                    saying(service),
+                    () -> !rows.attempts("a", "SUCCEEDED").isEmpty());
             assertEquals(5, rows.attempts("a", "FAILED").size());
             Wait.until(LONG, saying(service), () -> service.metric("job_paused", "job=\"a\"") == 0);
         }
@@ -92,7 +98,10 @@ class PoliciesIT {
                     """);
             ServeProcess service = scene.serve("a").awaitReady();
             Rows rows = scene.rows();
-            Wait.until(LONG, saying(service), () -> !service.linesContaining("paused (AUTH)").isEmpty());
+            Wait.until(
+                    LONG,
+                    saying(service),
+                    () -> !service.linesContaining("paused (AUTH)").isEmpty());
             assertStands(rows, 1);
             assertEquals(1, service.linesContaining("paused (AUTH)").size(), service::said);
             Rows.Attempt attempt = rows.attempts("a").getFirst();
@@ -128,7 +137,8 @@ class PoliciesIT {
     void aRunInTheForegroundIsCancelledToo() {
         try (Scene scene = Scene.sqlite(folder, folder.resolve("store.db"))) {
             scene.jobs("jobs:\n  a:\n    every: 1h\n    command: [sleep, \"600\"]\n");
-            ServeProcess run = scene.command(words(scene, "run", "a", "--state-dir", folder.resolve("a").toString()));
+            ServeProcess run = scene.command(
+                    words(scene, "run", "a", "--state-dir", folder.resolve("a").toString()));
             Wait.until(LONG, saying(run), () -> !scene.rows().attempts("a").isEmpty());
             ordered(scene, words(scene, "cancel", "a"));
             assertEquals(1, run.awaitExit(LONG), run::said);
@@ -183,7 +193,8 @@ class PoliciesIT {
                     """);
             ServeProcess service = scene.serve("a").awaitReady();
             Rows rows = scene.rows();
-            Wait.until(LONG, saying(service), () -> rows.attempts("a", "SUCCEEDED").size() >= 5);
+            Wait.until(
+                    LONG, saying(service), () -> rows.attempts("a", "SUCCEEDED").size() >= 5);
             List<Rows.Attempt> attempts = rows.attempts("a");
             for (int i = 0; i + 1 < attempts.size(); i++) {
                 Duration gap = Duration.between(

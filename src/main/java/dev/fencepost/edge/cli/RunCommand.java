@@ -143,13 +143,8 @@ final class RunCommand implements Callable<Integer> {
     }
 
     private ParameterException usage(String what, Job job, Instant wanted) {
-        Instant before = job.schedule().latest(wanted.minusSeconds(1));
-        Instant after = job.schedule().next(wanted);
         return new ParameterException(
-                spec.commandLine(),
-                "--slot: " + what + "\n    the slot before it is "
-                        + (before == null ? "none" : before) + ", the one after it "
-                        + (after == null ? "none" : after));
+                spec.commandLine(), NeighbouringSlots.words("--slot", what, job.schedule(), wanted));
     }
 
     private StateDirectory stateDirectory(OpenedStore opened) {

@@ -450,4 +450,14 @@ public final class JdbcStore implements Store {
     public List<WriteEvent> events(int limit) {
         return history.events(limit);
     }
+
+    @Override
+    public List<WriteEvent> eventsOf(String resource, int limit) {
+        return history.eventsOf(resource, limit);
+    }
+
+    @Override
+    public SlotHistory slot(String job, Slot slot) {
+        return history.slot(job, slot);
+    }
 }

@@ -131,7 +131,7 @@ final class JdbcTicks implements Ticks {
     private static final String MINE =
             " exists (select 1 from lease l where l.resource = :resource and l.run_id = :run_id)";
 
-    private static final String ATTEMPT_COLUMNS =
+    static final String ATTEMPT_COLUMNS =
             "run_id, job, slot_key, number, fence, owner, started_at, ended_at, outcome, exit_code, signal, reason,"
                     + " classification";
 

@@ -461,4 +461,14 @@ final class GuardedStore implements Store {
     public List<WriteEvent> events(int limit) {
         return guarded("events", () -> store.events(limit));
     }
+
+    @Override
+    public List<WriteEvent> eventsOf(String resource, int limit) {
+        return guarded("events", () -> store.eventsOf(resource, limit));
+    }
+
+    @Override
+    public SlotHistory slot(String job, Slot slot) {
+        return guarded("slot", () -> store.slot(job, slot));
+    }
 }

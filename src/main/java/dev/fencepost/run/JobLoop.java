@@ -147,8 +147,8 @@ public final class JobLoop implements Places.Guest {
     public void wakeNow() {
         Instant since = planningSince;
         nextLookAt = time.bootMillis();
-        if (since != null && !stopping) {
-            wakeIfDue(since, nextLookAt);
+        if (since != null && !stopping) { // a look that is under way may have read the store before the order: it looks again
+            spawner.virtualThread("look-" + job.id(), () -> look(since));
         }
     }
 
@@ -247,7 +247,8 @@ public final class JobLoop implements Places.Guest {
             Instant now = situation.backlog().now();
             Starts starts = new Starts(plan, situation.backlog(), planningSince);
             Slot next = held ? null : starts.next(now);
-            Duration rest = starts.rest(now, rest(situation, !plan.due().isEmpty(), lease));
+            boolean waiting = held ? !plan.due().isEmpty() : next != null;
+            Duration rest = starts.rest(now, rest(situation, waiting, lease));
             if (next == null) {
                 places.leave(this);
                 return rest;

@@ -88,7 +88,8 @@ public interface Ticks {
      * Claims the job's lease for a slot and inserts the attempt, atomically; opens the tick if it has no row yet. An attempt of the
      * job that has no end gets one, as at {@link #abandon}. A tick that is not to be tried again yet gets none.
      *
-     * @param reopen whether a tick with another outcome than SUCCEEDED is opened again: a person's order
+     * @param reopen whether a tick with another outcome than SUCCEEDED is opened again: a person's order, and the tick is an ordered one
+     *     from then on
      */
     Start start(Job job, Slot slot, Owner owner, RunId runId, boolean reopen);
 

@@ -82,7 +82,7 @@ class JobLoopPoliciesTest {
     }
 
     private void wake() {
-        loop.wakeIfDue(planningSince, rig.time.bootMillis() + 1_000);
+        loop.wakeIfDue(planningSince, rig.time.bootMillis());
         rig.spawner.runAll();
     }
 
@@ -97,9 +97,10 @@ class JobLoopPoliciesTest {
     /** The next run takes so long; the loop is woken each second meanwhile. */
     private void takes(Duration time) {
         rig.children.life = child -> {
+            rig.children.life = next -> {};
             for (long second = 0; second < time.toSeconds() && child.stops.isEmpty(); second++) {
                 rig.time.pass(SECOND);
-                loop.wakeIfDue(planningSince, rig.time.bootMillis() + 1_000);
+                loop.wakeIfDue(planningSince, rig.time.bootMillis());
                 while (rig.spawner.waiting() > 0) {
                     rig.spawner.runOne();
                 }
@@ -141,8 +142,8 @@ class JobLoopPoliciesTest {
         wake();
         assertEquals(
                 List.of("00:10 SUCCEEDED", "00:20 SKIPPED_OVERLAP", "00:30 SKIPPED_OVERLAP", "00:40 SUCCEEDED"),
-                ticks().subList(0, 4));
-        assertEquals(2, rig.events(Event.SkippedOverlap.class).size() - ticks(Outcome.SKIPPED_OVERLAP) + 2);
+                ticks());
+        assertEquals(2, rig.events(Event.SkippedOverlap.class).size());
         assertEquals(List.of(), rig.events(Event.CaughtUp.class));
         assertEquals(List.of(), rig.events(Event.Dropped.class));
     }
@@ -272,12 +273,12 @@ class JobLoopPoliciesTest {
         rig.time.pass(GAP);
         rig.children.life = child -> {
             rig.children.life = next -> {};
-            loop.wakeIfDue(planningSince, rig.time.bootMillis() + 1_000);
+            loop.wakeIfDue(planningSince, rig.time.bootMillis());
             rig.spawner.runOne();
             assertNull(Objects.requireNonNull(rig.real.situation("a")).lease(), "no lease while it waits");
             rig.time.pass(Duration.ofSeconds(5));
         };
-        other.wakeIfDue(planningSince, rig.time.bootMillis() + 1_000);
+        other.wakeIfDue(planningSince, rig.time.bootMillis());
         rig.spawner.runAll();
         assertEquals(2, rig.children.started.size(), "woken by the free place, and not by a second later");
         assertEquals(List.of("00:10 SUCCEEDED"), ticks());
@@ -428,7 +429,7 @@ class JobLoopPoliciesTest {
         rig.children.life = child -> {
             child.code = 1;
             rig.time.pass(Duration.ofSeconds(12)); // the next slot is skipped
-            loop.wakeIfDue(planningSince, rig.time.bootMillis() + 1_000);
+            loop.wakeIfDue(planningSince, rig.time.bootMillis());
             rig.spawner.runOne();
         };
         live(Duration.ofSeconds(60));
@@ -482,7 +483,7 @@ class JobLoopPoliciesTest {
         registered(PolicyKit.brakes(new Brakes(0, 3)));
         live(Duration.ofSeconds(55));
         assertEquals(3, rig.children.started.size());
-        assertEquals(2, ticks(Outcome.DROPPED) + 0);
+        assertEquals(2, ticks(Outcome.DROPPED));
         assertEquals(
                 "max-runs-per-day 3 reached",
                 rig.events(Event.Dropped.class).getFirst().reason());

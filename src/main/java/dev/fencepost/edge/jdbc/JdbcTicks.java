@@ -167,7 +167,7 @@ final class JdbcTicks implements Ticks {
             "update tick set outcome = null, ended_at = null, reason = null where job = :resource and"
                     + " slot_key = :slot_key and :reopen and outcome <> 'SUCCEEDED' and"
                     + MINE,
-            "update tick set attempts = attempts + 1, run_id = :run_id where job = :resource and slot_key = :slot_key"
+            "update tick set attempts = attempts + 1, run_id = :run_id, ordered = (ordered or :reopen) where job = :resource and slot_key = :slot_key"
                     + " and outcome is null and (:reopen or ((not_before is null or not_before <= {now})"
                     + " and (select count(*) from attempt a where a.job = :resource and a.slot_key = :slot_key"
                     + " and a.counted and a.ended_at is not null) - attempts_before < :max_attempts))"

@@ -134,7 +134,9 @@ public final class Why {
         if (gone != null) {
             return gone;
         }
-        if (!at.isAfter(summary.registeredSince())) {
+        // With a start-from before the registration the cursor lies before it, too.
+        boolean planned = facts.cursor() != null && !at.isAfter(facts.cursor());
+        if (planned && !at.isAfter(summary.registeredSince())) {
             return beforeSince(at, summary.registeredSince());
         }
         Schedule schedule = facts.schedule();
@@ -157,7 +159,7 @@ public final class Why {
         }
         String didNot = "did not run for " + when(at) + ": ";
         Span gap = gap(at);
-        if (facts.cursor() != null && !at.isAfter(facts.cursor())) {
+        if (planned) {
             return gap == null
                     ? say(Because.NO_RECORD, "has no record of " + when(at) + "; it may have been cleaned up since")
                     : say(Because.NODE_DOWN, didNot + noNode(gap));
@@ -364,8 +366,8 @@ public final class Why {
     private @Nullable Answer deferredAt(Instant at) {
         Instant lifted = null;
         for (JobEvent event : facts.events()) { // newest first
-            if (event.kind() == Kind.RESUMED) {
-                lifted = event.at();
+            if (event.kind() == Kind.RESUMED && !event.by().equals(Pause.BY_A_BRAKE)) {
+                lifted = event.at(); // by a person; the end of a pause lifts no other limit
             } else if (event.kind() == Kind.DEFERRED && event.until() != null && !at.isBefore(event.at())) {
                 Instant end = lifted != null && lifted.isBefore(event.until()) ? lifted : event.until();
                 return at.isBefore(end)

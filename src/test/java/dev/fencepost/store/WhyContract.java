@@ -274,16 +274,45 @@ abstract class WhyContract extends Contract {
                         + at(now()) + " until somebody resumes it");
     }
 
+    /** As the runner writes it. */
+    private void deferred(Instant until) {
+        site().sql("update job set defer_until = " + site().literal(until) + ", defer_reason = 'usage limit reached'"
+                + " where id = '" + job.id() + "'");
+        site().sql("insert into job_event (at, job, kind, fence, until, reason, ordered_by) values ("
+                + site().literal(now()) + ", '" + job.id() + "', '" + Kind.DEFERRED + "', 1, " + site().literal(until)
+                + ", 'usage limit reached', 'fencepost')");
+    }
+
+    @Test
+    void onlyAPersonLiftsAUsageLimit() {
+        pass(MINUTE);
+        deferred(now().plusSeconds(3600));
+        store().pause(job.id(), now().plusSeconds(30), Cause.PERSON, null, ME);
+        Slot first = nextMinute();
+        assertTrue(store().endPause(job.id()));
+        assertEquals(Because.DEFERRED, why(job, job.schedule(), first).because());
+        pass(MINUTE);
+        store().resume(job.id(), null, ME);
+        Slot second = nextMinute();
+        assertEquals(Because.NO_NODE, why(job, job.schedule(), second).because());
+        assertEquals(Because.DEFERRED, why(job, job.schedule(), first).because(), "it was then");
+    }
+
+    @Test
+    void aSlotBeforeTheRegistrationMayBeDue() {
+        Job early = registered(job(newName(), job.schedule(), CatchUp.DEFAULT, slot(-9).at(), 2));
+        assertEquals(Because.NO_NODE, why(early, early.schedule(), slot(-3)).because());
+        assertEquals(
+                Because.BEFORE_REGISTRATION,
+                why(early, early.schedule(), slot(-10)).because());
+    }
+
     @Test
     void aUsageLimitDefersIt() {
         pass(MINUTE);
         Instant since = now();
         Instant until = since.plusSeconds(3600);
-        site().sql("update job set defer_until = " + site().literal(until) + ", defer_reason = 'usage limit reached'"
-                + " where id = '" + job.id() + "'");
-        site().sql("insert into job_event (at, job, kind, fence, until, reason, ordered_by) values ("
-                + site().literal(since) + ", '" + job.id() + "', '" + Kind.DEFERRED + "', 1, " + site().literal(until)
-                + ", 'usage limit reached', 'fencepost')");
+        deferred(until);
         Slot slot = nextMinute();
         because(
                 Because.DEFERRED,

@@ -126,10 +126,15 @@ final class TriggerCommand implements Callable<Integer> {
                 if (schedule == null) {
                     return OrderForms.unknown(shared, opened, file, job);
                 }
-                slots = backfill ? between(schedule, now) : named(schedule, wanted, now);
-                if (slots.isEmpty()) {
-                    return OrderForms.refused(
-                            shared, job, "NO_SLOT", job + " has no slot from " + fromText + " to " + toText);
+                if (backfill) {
+                    Span span = span(now);
+                    long count = schedule.count(span.from.minusSeconds(1), span.to);
+                    if (count == 0 || count > most()) {
+                        return refused(span, count);
+                    }
+                    slots = span.slots(schedule);
+                } else {
+                    slots = named(schedule, wanted, now);
                 }
             } else {
                 String suffix = opened.assembly().entropy().uuid().toString().substring(0, 8);
@@ -139,15 +144,6 @@ final class TriggerCommand implements Callable<Integer> {
                 return dryRun(slots);
             }
             return order(opened, file, slots, patience);
-        } catch (TooMany e) {
-            return OrderForms.refused(
-                    shared,
-                    job,
-                    "TOO_MANY",
-                    job + " has " + e.count + " slots from " + fromText + " to " + toText + ", more than --max "
-                            + most() + "\n    give a shorter time, or a higher --max (10000 at most)",
-                    "count",
-                    e.count);
         }
     }
 
@@ -213,16 +209,26 @@ final class TriggerCommand implements Callable<Integer> {
         return wanted.stream().sorted().distinct().map(Slot::at).toList();
     }
 
-    private static final class TooMany extends RuntimeException {
-        private final long count;
+    /** Both ends are included. */
+    private record Span(Instant from, Instant to) {
 
-        TooMany(long count) {
-            super(null, null, false, false);
-            this.count = count;
+        List<Slot> slots(Schedule schedule) {
+            List<Slot> slots = new ArrayList<>();
+            Instant at = schedule.next(from.minusSeconds(1));
+            while (at != null && !at.isAfter(to)) {
+                slots.add(Slot.at(at));
+                at = schedule.next(at);
+            }
+            return slots;
+        }
+
+        @Override
+        public String toString() {
+            return "from " + from + " to " + to;
         }
     }
 
-    private List<Slot> between(Schedule schedule, Instant now) {
+    private Span span(Instant now) {
         Instant from = SharedOptions.orUsage("--from", String.valueOf(fromText), InstantText::parse);
         Instant to = SharedOptions.orUsage("--to", String.valueOf(toText), InstantText::parse);
         if (to.isBefore(from)) {
@@ -231,15 +237,20 @@ final class TriggerCommand implements Callable<Integer> {
         if (to.isAfter(now)) {
             throw usage("--to: " + to + " is still to come; it is " + SlotText.utc(now) + " now");
         }
-        long count = schedule.count(from.minusSeconds(1), to);
-        if (count > most()) {
-            throw new TooMany(count);
-        }
-        List<Slot> slots = new ArrayList<>();
-        for (Instant at = schedule.next(from.minusSeconds(1)); at != null && !at.isAfter(to); at = schedule.next(at)) {
-            slots.add(Slot.at(at));
-        }
-        return slots;
+        return new Span(from, to);
+    }
+
+    private int refused(Span span, long count) {
+        return count == 0
+                ? OrderForms.refused(shared, job, "NO_SLOT", job + " has no slot " + span)
+                : OrderForms.refused(
+                        shared,
+                        job,
+                        "TOO_MANY",
+                        job + " has " + count + " slots " + span + ", more than --max " + most()
+                                + "\n    give a shorter time, or a higher --max (10000 at most)",
+                        "count",
+                        count);
     }
 
     private int dryRun(List<Slot> slots) {

@@ -4,10 +4,11 @@ import dev.fencepost.effect.Outbox;
 import dev.fencepost.lease.Leases;
 import dev.fencepost.run.History;
 import dev.fencepost.run.Ticks;
+import dev.fencepost.run.Told;
 import dev.fencepost.work.WorkQueue;
 
 /** The store's whole face. The package documentation is its protocol on one page. */
-public interface Store extends Leases, Ticks, Outbox, WorkQueue, History, AutoCloseable {
+public interface Store extends Leases, Ticks, Outbox, WorkQueue, History, Told, AutoCloseable {
 
     /** Brings the schema up to date; must have succeeded once before anything else is called. May be repeated. */
     void prepare();

@@ -8,6 +8,7 @@ import dev.fencepost.edge.host.SystemEntropy;
 import dev.fencepost.edge.host.SystemThreads;
 import dev.fencepost.edge.host.SystemTime;
 import dev.fencepost.edge.jdbc.JdbcStore;
+import dev.fencepost.edge.notify.Notifications;
 import dev.fencepost.edge.process.OsChildren;
 import dev.fencepost.edge.process.OsPrograms;
 import dev.fencepost.edge.process.RunFolders;
@@ -15,6 +16,7 @@ import dev.fencepost.edge.sink.FileSink;
 import dev.fencepost.edge.sink.GitRepositories;
 import dev.fencepost.edge.sink.GitSink;
 import dev.fencepost.edge.sink.HttpActions;
+import dev.fencepost.edge.sink.HttpNotes;
 import dev.fencepost.edge.sink.HttpSink;
 import dev.fencepost.edge.sink.Publisher;
 import dev.fencepost.effect.Dispatcher;
@@ -74,14 +76,27 @@ public final class Assembly {
      * What carries out slots on this host.
      *
      * @param sinks all that the jobs file names, those of its jobs included
+     * @param jobs whose notifiers are told of what becomes of them
      */
-    public Crew crew(Store store, StateDirectory directory, Collection<SinkDefinition> sinks) {
+    public Crew crew(Store store, StateDirectory directory, Collection<SinkDefinition> sinks, Collection<Job> jobs) {
         Incarnation self = OsChildren.thisIncarnation(directory.nodeId(), time, entropy);
         OsChildren children = new OsChildren(self, time, spawner, journal);
         RunFolders folders = new RunFolders(directory.runs());
         OsPrograms programs = new OsPrograms(time, spawner);
         GitRepositories repositories = new GitRepositories(directory.path(), programs, System.getenv(), time);
         Publisher publisher = new Publisher(sinks, repositories, programs, journal);
+        Notifications notifications = new Notifications(
+                new HttpNotes(time, spawner),
+                programs,
+                System.getenv(),
+                store,
+                store,
+                time,
+                spawner,
+                journal,
+                directory.nodeId());
+        notifications.watch(jobs);
+        Journal watched = notifications.watching(journal);
         DeadlineWatch watch = new DeadlineWatch(time);
         Owner owner = self.owner();
         Runner runner = new Runner(
@@ -95,7 +110,7 @@ public final class Assembly {
                 time,
                 spawner,
                 entropy,
-                journal,
+                watched,
                 owner,
                 LOG_LIMIT_BYTES);
         Dispatcher dispatcher = new Dispatcher(
@@ -107,8 +122,8 @@ public final class Assembly {
                 time,
                 spawner,
                 entropy,
-                journal);
-        return new Crew(owner, children, folders, watch, runner, dispatcher);
+                watched);
+        return new Crew(owner, children, folders, watch, runner, dispatcher, notifications, watched);
     }
 
     private Map<String, Sink> sinks(Collection<SinkDefinition> definitions, GitRepositories repositories) {
@@ -125,14 +140,20 @@ public final class Assembly {
         return sinks;
     }
 
-    /** @param watch has to be started by whoever runs something without a {@link Node} */
+    /**
+     * @param watch has to be started by whoever runs something without a {@link Node}
+     * @param notifications have to be closed by whoever runs something, once it has ended
+     * @param journal where the crew records; the notifications see it
+     */
     public record Crew(
             Owner owner,
             OsChildren children,
             RunFolders folders,
             DeadlineWatch watch,
             Runner runner,
-            Dispatcher dispatcher) {}
+            Dispatcher dispatcher,
+            Notifications notifications,
+            Journal journal) {}
 
     public Node node(Store store, List<Job> jobs, Crew crew) {
         return new Node(
@@ -145,6 +166,6 @@ public final class Assembly {
                 crew.watch(),
                 time,
                 spawner,
-                journal);
+                crew.journal());
     }
 }

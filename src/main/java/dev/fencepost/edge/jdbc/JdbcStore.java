@@ -58,6 +58,7 @@ public final class JdbcStore implements Store {
     private final JdbcOutbox outbox;
     private final JdbcWork work;
     private final JdbcHistory history;
+    private final JdbcTold told;
 
     private JdbcStore(Database database) {
         this.database = database;
@@ -66,6 +67,7 @@ public final class JdbcStore implements Store {
         this.outbox = new JdbcOutbox(database);
         this.work = new JdbcWork(database);
         this.history = new JdbcHistory(database);
+        this.told = new JdbcTold(database);
     }
 
     /** The file and its folder are made if they are not there. */
@@ -356,5 +358,10 @@ public final class JdbcStore implements Store {
     @Override
     public List<WriteEvent> events(int limit) {
         return history.events(limit);
+    }
+
+    @Override
+    public Change change(String job) {
+        return told.change(job);
     }
 }

@@ -365,4 +365,9 @@ final class GuardedStore implements Store {
     public List<WriteEvent> events(int limit) {
         return guarded("events", () -> store.events(limit));
     }
+
+    @Override
+    public Change change(String job) {
+        return timed("told", () -> store.change(job));
+    }
 }

@@ -8,6 +8,7 @@ import dev.fencepost.edge.host.SystemEntropy;
 import dev.fencepost.edge.host.SystemThreads;
 import dev.fencepost.edge.host.SystemTime;
 import dev.fencepost.edge.jdbc.JdbcStore;
+import dev.fencepost.edge.notify.Notifications;
 import dev.fencepost.edge.process.OsChildren;
 import dev.fencepost.edge.process.OsPrograms;
 import dev.fencepost.edge.process.RunFolders;
@@ -15,6 +16,7 @@ import dev.fencepost.edge.sink.FileSink;
 import dev.fencepost.edge.sink.GitRepositories;
 import dev.fencepost.edge.sink.GitSink;
 import dev.fencepost.edge.sink.HttpActions;
+import dev.fencepost.edge.sink.HttpNotes;
 import dev.fencepost.edge.sink.HttpSink;
 import dev.fencepost.edge.sink.Publisher;
 import dev.fencepost.effect.Dispatcher;
@@ -28,7 +30,6 @@ import dev.fencepost.lease.DeadlineWatch;
 import dev.fencepost.lease.Incarnation;
 import dev.fencepost.lease.Owner;
 import dev.fencepost.run.Job;
-import dev.fencepost.run.Notices;
 import dev.fencepost.run.Places;
 import dev.fencepost.run.Runner;
 import java.util.Collection;
@@ -77,14 +78,27 @@ public final class Assembly {
      * What carries out slots on this host.
      *
      * @param sinks all that the jobs file names, those of its jobs included
+     * @param jobs whose notifiers are told of what becomes of them
      */
-    public Crew crew(Store store, StateDirectory directory, Collection<SinkDefinition> sinks) {
+    public Crew crew(Store store, StateDirectory directory, Collection<SinkDefinition> sinks, Collection<Job> jobs) {
         Incarnation self = OsChildren.thisIncarnation(directory.nodeId(), time, entropy);
         OsChildren children = new OsChildren(self, time, spawner, journal);
         RunFolders folders = new RunFolders(directory.runs());
         OsPrograms programs = new OsPrograms(time, spawner);
         GitRepositories repositories = new GitRepositories(directory.path(), programs, System.getenv(), time);
         Publisher publisher = new Publisher(sinks, repositories, programs, journal);
+        Notifications notifications = new Notifications(
+                new HttpNotes(time, spawner),
+                programs,
+                System.getenv(),
+                store,
+                store,
+                time,
+                spawner,
+                journal,
+                directory.nodeId());
+        notifications.watch(jobs);
+        Journal watched = notifications.watching(journal);
         DeadlineWatch watch = new DeadlineWatch(time);
         Owner owner = self.owner();
         Runner runner = new Runner(
@@ -98,8 +112,8 @@ public final class Assembly {
                 time,
                 spawner,
                 entropy,
-                journal,
-                Notices.NONE,
+                watched,
+                notifications,
                 owner,
                 LOG_LIMIT_BYTES);
         Dispatcher dispatcher = new Dispatcher(
@@ -111,8 +125,8 @@ public final class Assembly {
                 time,
                 spawner,
                 entropy,
-                journal);
-        return new Crew(owner, children, folders, watch, runner, dispatcher);
+                watched);
+        return new Crew(owner, children, folders, watch, runner, dispatcher, notifications, watched);
     }
 
     private Map<String, Sink> sinks(Collection<SinkDefinition> definitions, GitRepositories repositories) {
@@ -129,14 +143,20 @@ public final class Assembly {
         return sinks;
     }
 
-    /** @param watch has to be started by whoever runs something without a {@link Node} */
+    /**
+     * @param watch has to be started by whoever runs something without a {@link Node}
+     * @param notifications have to be closed by whoever runs something, once it has ended
+     * @param journal where the crew records; the notifications see it
+     */
     public record Crew(
             Owner owner,
             OsChildren children,
             RunFolders folders,
             DeadlineWatch watch,
             Runner runner,
-            Dispatcher dispatcher) {}
+            Dispatcher dispatcher,
+            Notifications notifications,
+            Journal journal) {}
 
     /** @param maxParallel how many runs the node carries out at a time, or null for any number */
     public Node node(Store store, List<Job> jobs, Crew crew, @Nullable Integer maxParallel) {
@@ -148,10 +168,10 @@ public final class Assembly {
                 crew.children(),
                 crew.dispatcher(),
                 crew.watch(),
-                Notices.NONE,
+                crew.notifications(),
                 new Places(maxParallel == null ? 0 : maxParallel, time),
                 time,
                 spawner,
-                journal);
+                crew.journal());
     }
 }

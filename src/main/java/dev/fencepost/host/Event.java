@@ -88,6 +88,19 @@ public sealed interface Event {
     /** A usage limit: nothing of the schedule is started before this instant. */
     record JobDeferred(String job, Instant until, String reason) implements Event {}
 
+    /**
+     * A notice of a job went out, or was given up.
+     *
+     * @param channel ping, webhook or mail
+     * @param what it tells, such as {@code failure}
+     * @param trouble why it was given up; null where it went out
+     */
+    record Notified(
+            String job,
+            String channel,
+            String what,
+            @Nullable String trouble) implements Event {}
+
     /** The store did not answer, or answers again. Recorded on change only. */
     record StoreAvailable(boolean available, @Nullable String cause) implements Event {}
 

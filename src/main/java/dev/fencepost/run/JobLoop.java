@@ -147,7 +147,8 @@ public final class JobLoop implements Places.Guest {
     public void wakeNow() {
         Instant since = planningSince;
         nextLookAt = time.bootMillis();
-        if (since != null && !stopping) { // a look that is under way may have read the store before the order: it looks again
+        if (since != null
+                && !stopping) { // a look that is under way may have read the store before the order: it looks again
             spawner.virtualThread("look-" + job.id(), () -> look(since));
         }
     }

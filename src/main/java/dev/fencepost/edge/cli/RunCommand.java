@@ -68,6 +68,9 @@ final class RunCommand implements Callable<Integer> {
     /** What the run announced is sent for so long; what is left then waits for the service or the next run. */
     private static final Duration SENDING_PATIENCE = Duration.ofMinutes(2);
 
+    /** Notices of the run are waited for so long. */
+    private static final Duration NOTIFYING_PATIENCE = Duration.ofSeconds(15);
+
     @Parameters(paramLabel = "JOB", description = "The id of the job.")
     @SuppressWarnings("NullAway.Init")
     private String id;
@@ -122,9 +125,14 @@ final class RunCommand implements Callable<Integer> {
                 throw usage("the slot " + wanted + " is still to come", job, wanted);
             }
             Slot slot = wanted == null ? manual(opened, now) : Slot.at(wanted);
-            Assembly.Crew crew = opened.assembly().crew(opened.store(), stateDirectory(opened), file.allSinks());
+            Assembly.Crew crew =
+                    opened.assembly().crew(opened.store(), stateDirectory(opened), file.allSinks(), List.of(job));
             opened.assembly().spawner().platformThread("deadline-watch", crew.watch());
-            return run(opened, crew, job, slot, witness);
+            try {
+                return run(opened, crew, job, slot, witness);
+            } finally {
+                crew.notifications().close(NOTIFYING_PATIENCE);
+            }
         }
     }
 

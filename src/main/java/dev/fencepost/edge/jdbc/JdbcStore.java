@@ -62,6 +62,7 @@ public final class JdbcStore implements Store {
     private final JdbcNodes nodes;
     private final JdbcRetention retention;
     private final JdbcHistory history;
+    private final JdbcTold told;
 
     private JdbcStore(Database database) {
         this.database = database;
@@ -73,6 +74,7 @@ public final class JdbcStore implements Store {
         this.nodes = new JdbcNodes(database);
         this.retention = new JdbcRetention(database);
         this.history = new JdbcHistory(database);
+        this.told = new JdbcTold(database);
     }
 
     /** The file and its folder are made if they are not there. */
@@ -459,5 +461,10 @@ public final class JdbcStore implements Store {
     @Override
     public SlotHistory slot(String job, Slot slot) {
         return history.slot(job, slot);
+    }
+
+    @Override
+    public Change change(String job) {
+        return told.change(job);
     }
 }

@@ -471,4 +471,9 @@ final class GuardedStore implements Store {
     public SlotHistory slot(String job, Slot slot) {
         return guarded("slot", () -> store.slot(job, slot));
     }
+
+    @Override
+    public Change change(String job) {
+        return timed("told", () -> store.change(job));
+    }
 }

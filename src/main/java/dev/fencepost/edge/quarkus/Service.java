@@ -8,6 +8,7 @@ import dev.fencepost.edge.config.ApiSettings;
 import dev.fencepost.edge.config.JobsFile;
 import dev.fencepost.edge.host.StateDirectory;
 import dev.fencepost.edge.jdbc.JdbcStore;
+import dev.fencepost.edge.notify.Notifications;
 import dev.fencepost.edge.web.Api;
 import dev.fencepost.edge.web.Artifacts;
 import dev.fencepost.edge.web.Tokens;
@@ -48,6 +49,11 @@ public class Service {
     /** A process and its group are often signalled together; what comes so soon is the same wish. */
     private static final long ECHO_MILLIS = 250;
 
+    /** For notices that still wait to be sent when all runs have ended. */
+    private static final Duration NOTIFYING_LIMIT = Duration.ofSeconds(5);
+
+    private static final Duration FORCED_NOTIFYING_LIMIT = Duration.ofSeconds(1);
+
     private static final Logger LOG = Logger.getLogger("dev.fencepost");
 
     private final Scheduler scheduler;
@@ -61,7 +67,13 @@ public class Service {
     private volatile @Nullable Running running;
 
     /** Everything that exists between start and end. */
-    record Running(JobsFile file, JdbcStore store, GuardedStore guarded, Assembly assembly, Node node) {}
+    record Running(
+            JobsFile file,
+            JdbcStore store,
+            GuardedStore guarded,
+            Assembly assembly,
+            Node node,
+            Notifications notifications) {}
 
     @Inject
     public Service(Scheduler scheduler, MeterRegistry meters, Api api) {
@@ -77,9 +89,9 @@ public class Service {
         StateDirectory directory = StateDirectory.open(arguments.stateDir(), assembly.entropy());
         JdbcStore store = assembly.store(arguments.storeUrl(file));
         GuardedStore guarded = new GuardedStore(store, meters);
-        Crew crew = assembly.crew(guarded, directory, file.allSinks());
+        Crew crew = assembly.crew(guarded, directory, file.allSinks(), jobs);
         Node node = assembly.node(guarded, jobs, crew, file.maxParallel());
-        running = new Running(file, store, guarded, assembly, node);
+        running = new Running(file, store, guarded, assembly, node, crew.notifications());
         gauges(node);
         openApi(file.api(), guarded, directory, assembly, node, journal);
         EffectGauges effects = new EffectGauges(guarded, meters);
@@ -228,6 +240,7 @@ public class Service {
         scheduler.pause(); // what it started from here on would meet a closed store, or no container any more
         Running parts = running;
         if (parts != null) {
+            parts.notifications().close(forcing.get() ? FORCED_NOTIFYING_LIMIT : NOTIFYING_LIMIT);
             parts.store().close();
         }
         LOG.info("stopped");

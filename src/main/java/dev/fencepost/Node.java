@@ -11,7 +11,12 @@ import dev.fencepost.lease.StoreException;
 import dev.fencepost.run.Children;
 import dev.fencepost.run.Job;
 import dev.fencepost.run.JobLoop;
+import dev.fencepost.run.Notices;
+import dev.fencepost.run.OrderWatch;
+import dev.fencepost.run.Orders.Stop;
+import dev.fencepost.run.Places;
 import dev.fencepost.run.Runner;
+import dev.fencepost.run.StopRequest;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -27,6 +32,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * One runner: read this first. It is woken once a second, makes sure that the store is ready, and lets each job that has something due
  * look at its slots. A missed, late or doubled wake-up harms nothing: which slots are due comes from the store's cursor.
+ *
+ * <p>What is ordered through the store is noticed once a second too, by one read whatever the number of jobs (see {@link OrderWatch}): so a
+ * run that is to stop is asked to within two seconds, and the jobs that an order is about are looked at.
  *
  * <p>Recovery is part of the wake-up: until the store was reachable once, every wake-up (with growing distance) tries to migrate it and
  * to register the jobs; the node stays up meanwhile. What a dead holder left is cleaned up by the {@link JobLoop} of its job, what a dead
@@ -54,11 +62,17 @@ public final class Node {
     private final Runner runner;
     private final Children children;
     private final Owner owner;
+    private final Notices notices;
+    private final Places places;
     private final Dispatcher dispatcher;
     private final DeadlineWatch watch;
     private final Time time;
     private final Spawner spawner;
     private final Journal journal;
+    private final OrderWatch orders;
+    private final AtomicBoolean lookingForOrders = new AtomicBoolean();
+    private volatile long lookingForOrdersSince;
+    private volatile Runnable reload = () -> {};
     private final AtomicBoolean preparing = new AtomicBoolean();
     private final Object changing = new Object();
     private volatile List<Job> jobs;
@@ -81,6 +95,8 @@ public final class Node {
             Children children,
             Dispatcher dispatcher,
             DeadlineWatch watch,
+            Notices notices,
+            Places places,
             Time time,
             Spawner spawner,
             Journal journal) {
@@ -88,6 +104,8 @@ public final class Node {
         this.runner = runner;
         this.children = children;
         this.owner = owner;
+        this.notices = notices;
+        this.places = places;
         this.jobs = List.copyOf(jobs);
         this.dispatcher = dispatcher;
         this.watch = watch;
@@ -95,23 +113,27 @@ public final class Node {
         this.spawner = spawner;
         this.journal = journal;
         this.loops = jobs.stream().map(this::loop).toList();
+        this.orders = new OrderWatch(store, owner, time, new Obeying());
         this.lastWakeBootMillis = time.bootMillis();
     }
 
     private JobLoop loop(Job job) {
-        return new JobLoop(job, store, runner, children, owner, time, spawner, journal);
+        return new JobLoop(job, store, store, runner, children, notices, places, owner, time, spawner, journal);
     }
 
     /**
      * Takes these jobs in the place of the ones before: a job with the same id goes on with its new definition from its next run on, one
      * that is no longer there starts nothing any more and its run may end, a new one begins. Where the store does not answer they are
      * registered once it does; nothing is planned before.
+     *
+     * @param maxParallel how many runs this node carries out at a time, or null for any number
      */
-    public void replaceJobs(List<Job> changed) throws InterruptedException {
+    public void replaceJobs(List<Job> changed, @Nullable Integer maxParallel) throws InterruptedException {
         synchronized (changing) {
             if (draining) {
                 return;
             }
+            places.resize(maxParallel == null ? 0 : maxParallel);
             Map<String, JobLoop> before =
                     loops.stream().collect(Collectors.toMap(loop -> loop.job().id(), Function.identity()));
             for (JobLoop loop : before.values()) {
@@ -156,12 +178,18 @@ public final class Node {
         spawner.platformThread("deadline-watch", watch);
     }
 
+    /** What is done when somebody orders that the jobs file is read anew; has to return at once. Nothing unless it was set. */
+    public void whenReloadIsOrdered(Runnable reload) {
+        this.reload = reload;
+    }
+
     /** To be called about once a second, by any thread; returns at once. */
     public void wake() {
         lastWakeBootMillis = time.bootMillis();
         Instant since = planningSince;
         if (since != null) {
             sendEffects();
+            lookForOrders();
         }
         if (draining) {
             return;
@@ -191,6 +219,63 @@ public final class Node {
             dispatcher.wake();
         } catch (RuntimeException | Error e) { // not even a thread to be had; the jobs are woken all the same
             journal.record(new Event.Problem("outbox", null, null, null, "it is looked at again later", e));
+        }
+    }
+
+    /** Also while the node drains: a run that is waited for can be cancelled. */
+    private void lookForOrders() {
+        if (!lookingForOrders.compareAndSet(false, true)) {
+            return;
+        }
+        boolean begun = false;
+        try {
+            spawner.virtualThread("orders", () -> {
+                lookingForOrdersSince = time.bootMillis();
+                try {
+                    orders.look();
+                } catch (RuntimeException | Error e) {
+                    journal.record(new Event.Problem("orders", null, null, null, "they are looked for again", e));
+                } finally {
+                    lookingForOrdersSince = 0;
+                    lookingForOrders.set(false);
+                }
+            });
+            begun = true;
+        } catch (RuntimeException | Error e) { // not even a thread to be had; the jobs are woken all the same
+            journal.record(new Event.Problem("orders", null, null, null, "they are looked for again", e));
+        } finally {
+            if (!begun) {
+                lookingForOrders.set(false);
+            }
+        }
+    }
+
+    /** How long the look for orders that is under way has taken, or null if there is none. */
+    public @Nullable Duration ordersLook() {
+        long since = lookingForOrdersSince;
+        return since == 0 ? null : Duration.ofMillis(time.bootMillis() - since);
+    }
+
+    private final class Obeying implements OrderWatch.Listener {
+        @Override
+        public void stop(Stop stop) {
+            StopRequest.Reason reason = stop.takeOver() ? StopRequest.Reason.SUPERSEDED : StopRequest.Reason.CANCEL;
+            String text = stop.reason() == null ? (stop.takeOver() ? "superseded" : "cancelled") : stop.reason();
+            allLoops().stream()
+                    .filter(loop -> loop.job().id().equals(stop.job()))
+                    .forEach(loop -> loop.stopRun(stop.runId(), reason, text));
+        }
+
+        @Override
+        public void ordered(@Nullable Set<String> jobs) {
+            loops.stream()
+                    .filter(loop -> jobs == null || jobs.contains(loop.job().id()))
+                    .forEach(JobLoop::wakeNow);
+        }
+
+        @Override
+        public void reload() {
+            reload.run();
         }
     }
 

@@ -1,5 +1,6 @@
 -- paused_at set: nothing of the schedule is started before paused_until, or a resume where that is null. brakes_since: the last resume;
--- what failed or ran before it is forgotten by the brakes. defer_until: a usage limit. told: what notifiers were told last.
+-- what failed or ran before it is forgotten by the brakes. defer_until: a usage limit. told_failures: so many failed ticks in a row
+-- have been told, counted from the success at told_after, or from the beginning where that is null.
 alter table job add column paused_at timestamptz;
 alter table job add column paused_until timestamptz;
 alter table job add column pause_cause text;
@@ -8,7 +9,8 @@ alter table job add column paused_by text;
 alter table job add column brakes_since timestamptz;
 alter table job add column defer_until timestamptz;
 alter table job add column defer_reason text;
-alter table job add column told text;
+alter table job add column told_failures integer not null default 0;
+alter table job add column told_after timestamptz;
 
 -- not_before: of a further try after a failure. ordered: by a person, outside the catch-up cap; attempts_before then counts the attempts
 -- that were there before the order, which it does not use up.
@@ -21,6 +23,9 @@ alter table tick add column without_effects boolean not null default false;
 alter table attempt add column classification text;
 alter table attempt add column stop_kind text;
 alter table attempt add column stop_reason text;
+
+-- What the brakes count.
+create index attempt_started on attempt (job, started_at);
 
 -- What clean-up looks for.
 create index tick_ended on tick (job, ended_at) where ended_at is not null;

@@ -6,7 +6,9 @@ import dev.fencepost.host.Event;
 import dev.fencepost.run.Action;
 import dev.fencepost.run.Attempt;
 import dev.fencepost.run.Job;
+import dev.fencepost.run.Notices;
 import dev.fencepost.run.Outcome;
+import dev.fencepost.run.Places;
 import dev.fencepost.run.Rig;
 import dev.fencepost.schedule.CatchUp;
 import dev.fencepost.schedule.Cron;
@@ -52,6 +54,8 @@ class ManyJobsTest {
                     rig.children,
                     rig.dispatcher,
                     rig.watch,
+                    Notices.NONE,
+                    new Places(0, rig.time),
                     rig.time,
                     rig.spawner,
                     rig.events::add);

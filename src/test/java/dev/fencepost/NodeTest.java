@@ -9,13 +9,17 @@ import dev.fencepost.lease.StoreException;
 import dev.fencepost.lease.StoreException.Kind;
 import dev.fencepost.run.Job;
 import dev.fencepost.run.Outcome;
+import dev.fencepost.run.Places;
 import dev.fencepost.run.Rig;
 import dev.fencepost.schedule.Every;
+import dev.fencepost.schedule.Slot;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.time.ZoneOffset;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Nested;
@@ -50,6 +54,8 @@ class NodeTest {
                 rig.children,
                 rig.dispatcher,
                 rig.watch,
+                rig.notices,
+                new Places(0, rig.time),
                 rig.time,
                 rig.spawner,
                 rig.events::add);
@@ -101,7 +107,7 @@ class NodeTest {
         rig.time.pass(GAP);
         rig.spawner.refusing = true;
         node.wake();
-        assertEquals(3, rig.events(Event.Problem.class).size()); // of both jobs and of the outbox
+        assertEquals(4, rig.events(Event.Problem.class).size()); // of both jobs, of the outbox and of the orders
         rig.spawner.refusing = false;
         wake();
         assertEquals(Outcome.SUCCEEDED, rig.attempts("b").getFirst().outcome());
@@ -134,6 +140,118 @@ class NodeTest {
         assertTrue(node.drain(Duration.ofSeconds(1)));
         wake();
         assertEquals(List.of(), rig.children.started);
+    }
+
+    // orders
+
+    private void second() {
+        rig.time.pass(Duration.ofSeconds(1));
+        wake();
+    }
+
+    @Test
+    void aCancelledRunIsStoppedWithinTwoSeconds() {
+        wake();
+        rig.time.pass(GAP);
+        Instant[] ordered = new Instant[1];
+        rig.children.life = child -> {
+            ordered[0] = rig.time.wallClock();
+            rig.real.cancel("a", "enough", "ann@desk");
+            for (int i = 0; i < 10 && child.stops.isEmpty(); i++) {
+                rig.time.pass(Duration.ofSeconds(1));
+                node.wake();
+                while (rig.spawner.waiting() > 0 && child.stops.isEmpty()) {
+                    rig.spawner.runOne();
+                }
+            }
+            assertTrue(
+                    Duration.between(ordered[0], rig.time.wallClock()).compareTo(Duration.ofSeconds(2)) <= 0,
+                    "stopped at " + rig.time.wallClock());
+            rig.children.life = next -> {};
+        };
+        wake();
+        assertEquals(Outcome.CANCELLED, rig.attempts("a").getFirst().outcome());
+        assertEquals(
+                "cancelled by ann@desk: enough", rig.attempts("a").getFirst().reason());
+    }
+
+    @Test
+    void anOrderWakesItsJobAndNoOther() {
+        wake();
+        second();
+        int looks = rig.faults.calls("situation");
+        rig.real.trigger("b", List.of(Slot.manual(rig.real.now(), "x")), false, null, "ann");
+        second();
+        assertEquals(1, rig.attempts("b").size());
+        assertEquals(0, rig.attempts("a").size());
+        assertTrue(rig.faults.calls("situation") - looks <= 3, "only b is looked at, before and after its run");
+    }
+
+    @Test
+    void withoutOrdersOneRowIsReadASecondAndNothingElse() {
+        wake();
+        int before = rig.faults.calls("signal");
+        for (int i = 0; i < 9; i++) {
+            second();
+        }
+        assertEquals(9, rig.faults.calls("signal") - before);
+        assertEquals(1, rig.faults.calls("stops"), "at the start alone");
+        assertEquals(0, rig.faults.calls("jobEvents"));
+    }
+
+    @Test
+    void aStoreThatIsAwayIsAskedForOrdersWithGrowingDistance() {
+        wake();
+        int before = rig.faults.calls("signal");
+        for (int i = 0; i < 100; i++) {
+            rig.faults.insteadOf("signal", new StoreException(Kind.UNAVAILABLE, "away", null));
+        }
+        for (int i = 0; i < 60; i++) {
+            second();
+        }
+        assertTrue(rig.faults.calls("signal") - before <= 9, rig.faults.calls("signal") + " reads");
+        rig.faults.none();
+        rig.real.trigger("b", List.of(Slot.manual(rig.real.now(), "x")), false, null, "ann");
+        for (int i = 0; i < 16; i++) {
+            second();
+        }
+        assertTrue(
+                rig.attempts("b").stream().anyMatch(attempt -> attempt.slotKey().startsWith("manual:")));
+    }
+
+    @Test
+    void anOrderToReadTheFileAnewIsPassedOn() {
+        AtomicInteger reloads = new AtomicInteger();
+        node.whenReloadIsOrdered(reloads::incrementAndGet);
+        rig.real.prepare();
+        rig.real.reload(null, "before the start");
+        wake();
+        second();
+        assertEquals(0, reloads.get());
+        rig.real.reload(null, "ann");
+        second();
+        second();
+        assertEquals(1, reloads.get());
+    }
+
+    @Test
+    void aNodeThatDrainsCanStillBeToldToCancel() throws Exception {
+        wake();
+        rig.time.pass(GAP);
+        rig.children.life = child -> {
+            try {
+                node.drain(Duration.ZERO);
+            } catch (InterruptedException e) {
+                throw new AssertionError(e);
+            }
+            int before = rig.faults.calls("signal");
+            rig.time.pass(Duration.ofSeconds(1));
+            node.wake();
+            rig.spawner.runAll();
+            assertEquals(1, rig.faults.calls("signal") - before);
+            rig.children.life = next -> {};
+        };
+        wake();
     }
 
     @Nested
@@ -170,7 +288,7 @@ class NodeTest {
             rig.time.pass(GAP);
             wake();
             int before = rig.attempts("a").size();
-            node.replaceJobs(List.of(b, Rig.job("c")));
+            node.replaceJobs(List.of(b, Rig.job("c")), null);
             assertTrue(isRetired("a"));
             for (int i = 0; i < 3; i++) {
                 rig.time.pass(GAP);
@@ -189,7 +307,7 @@ class NodeTest {
             rig.time.pass(GAP);
             wake();
             assertEquals(1, rig.attempts("a").size());
-            node.replaceJobs(List.of(hourly("a"), b));
+            node.replaceJobs(List.of(hourly("a"), b), null);
             rig.spawner.runAll();
             rig.time.pass(Duration.ofMinutes(30));
             wake();
@@ -208,7 +326,7 @@ class NodeTest {
                     return;
                 }
                 try {
-                    node.replaceJobs(List.of(b));
+                    node.replaceJobs(List.of(b), null);
                 } catch (InterruptedException e) {
                     throw new IllegalStateException(e);
                 }
@@ -223,7 +341,7 @@ class NodeTest {
         void withoutTheStoreNothingIsPlannedUntilTheJobsAreRegistered() throws Exception {
             wake();
             rig.faults.insteadOf("register", new StoreException(Kind.UNAVAILABLE, "away", null));
-            node.replaceJobs(List.of(hourly("a"), b));
+            node.replaceJobs(List.of(hourly("a"), b), null);
             assertFalse(node.isPrepared());
             rig.time.pass(GAP);
             rig.spawner.runAll();

@@ -8,6 +8,7 @@ import dev.fencepost.edge.host.SystemEntropy;
 import dev.fencepost.edge.host.SystemThreads;
 import dev.fencepost.edge.host.SystemTime;
 import dev.fencepost.edge.jdbc.JdbcStore;
+import dev.fencepost.edge.notify.Notifications;
 import dev.fencepost.edge.process.OsChildren;
 import dev.fencepost.edge.process.OsPrograms;
 import dev.fencepost.edge.process.RunFolders;
@@ -15,6 +16,7 @@ import dev.fencepost.edge.sink.FileSink;
 import dev.fencepost.edge.sink.GitRepositories;
 import dev.fencepost.edge.sink.GitSink;
 import dev.fencepost.edge.sink.HttpActions;
+import dev.fencepost.edge.sink.HttpNotes;
 import dev.fencepost.edge.sink.HttpSink;
 import dev.fencepost.edge.sink.Publisher;
 import dev.fencepost.effect.Dispatcher;
@@ -28,6 +30,7 @@ import dev.fencepost.lease.DeadlineWatch;
 import dev.fencepost.lease.Incarnation;
 import dev.fencepost.lease.Owner;
 import dev.fencepost.run.Job;
+import dev.fencepost.run.Places;
 import dev.fencepost.run.Runner;
 import java.util.Collection;
 import java.util.HashMap;
@@ -35,6 +38,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /** Puts the production parts together: for {@code serve} and for the short commands alike, so that both are the same program. */
 public final class Assembly {
@@ -75,14 +79,27 @@ public final class Assembly {
      * What carries out slots on this host.
      *
      * @param sinks all that the jobs file names, those of its jobs included
+     * @param jobs whose notifiers are told of what becomes of them
      */
-    public Crew crew(Store store, StateDirectory directory, Collection<SinkDefinition> sinks) {
+    public Crew crew(Store store, StateDirectory directory, Collection<SinkDefinition> sinks, Collection<Job> jobs) {
         Incarnation self = OsChildren.thisIncarnation(directory.nodeId(), time, entropy);
         OsChildren children = new OsChildren(self, time, spawner, journal);
         RunFolders folders = new RunFolders(directory.runs());
         OsPrograms programs = new OsPrograms(time, spawner);
         GitRepositories repositories = new GitRepositories(directory.path(), programs, System.getenv(), time);
         Publisher publisher = new Publisher(sinks, repositories, programs, journal);
+        Notifications notifications = new Notifications(
+                new HttpNotes(time, spawner),
+                programs,
+                System.getenv(),
+                store,
+                store,
+                time,
+                spawner,
+                journal,
+                directory.nodeId());
+        notifications.watch(jobs);
+        Journal watched = notifications.watching(journal);
         DeadlineWatch watch = new DeadlineWatch(time);
         Owner owner = self.owner();
         Runner runner = new Runner(
@@ -96,7 +113,8 @@ public final class Assembly {
                 time,
                 spawner,
                 entropy,
-                journal,
+                watched,
+                notifications,
                 owner,
                 LOG_LIMIT_BYTES);
         Dispatcher dispatcher = new Dispatcher(
@@ -108,8 +126,8 @@ public final class Assembly {
                 time,
                 spawner,
                 entropy,
-                journal);
-        return new Crew(owner, children, folders, watch, runner, dispatcher, others -> {
+                watched);
+        return new Crew(owner, children, folders, watch, runner, dispatcher, notifications, watched, others -> {
             publisher.use(others);
             dispatcher.use(sinks(others, repositories));
         });
@@ -131,6 +149,8 @@ public final class Assembly {
 
     /**
      * @param watch has to be started by whoever runs something without a {@link Node}
+     * @param notifications have to be closed by whoever runs something, once it has ended
+     * @param journal where the crew records; the notifications see it
      * @param useSinks takes the sinks of another jobs file, in the place of those that were known
      */
     public record Crew(
@@ -140,9 +160,12 @@ public final class Assembly {
             DeadlineWatch watch,
             Runner runner,
             Dispatcher dispatcher,
+            Notifications notifications,
+            Journal journal,
             Consumer<Collection<SinkDefinition>> useSinks) {}
 
-    public Node node(Store store, List<Job> jobs, Crew crew) {
+    /** @param maxParallel how many runs the node carries out at a time, or null for any number */
+    public Node node(Store store, List<Job> jobs, Crew crew, @Nullable Integer maxParallel) {
         return new Node(
                 store,
                 jobs,
@@ -151,8 +174,10 @@ public final class Assembly {
                 crew.children(),
                 crew.dispatcher(),
                 crew.watch(),
+                crew.notifications(),
+                new Places(maxParallel == null ? 0 : maxParallel, time),
                 time,
                 spawner,
-                journal);
+                crew.journal());
     }
 }

@@ -23,7 +23,7 @@ public sealed interface Event {
     /** An attempt was granted its lease; {@code lag} is the store's time from the slot to the grant. */
     record Started(String job, String slot, int attempt, long fence, String runId, Duration lag) implements Event {}
 
-    /** The end of an attempt is stored. {@code ran} is measured on the boot clock. */
+    /** The end of an attempt is stored. {@code ran} is measured on the boot clock; {@code outcome} may be {@link #DEFERRED}. */
     record Executed(
             String job,
             String slot,
@@ -33,7 +33,11 @@ public sealed interface Event {
             boolean failure,
             @Nullable String reason,
             Duration ran)
-            implements Event {}
+            implements Event {
+
+        /** In the place of an outcome: a usage limit was reached, which counts as no failure, and the job waits for its end. */
+        public static final String DEFERRED = "DEFERRED";
+    }
 
     /** A write under an old token was refused and changed nothing. */
     record StaleTokenRejected(String job, @Nullable String slot, long fence, String reason) implements Event {}
@@ -86,6 +90,19 @@ public sealed interface Event {
 
     /** A usage limit: nothing of the schedule is started before this instant. */
     record JobDeferred(String job, Instant until, String reason) implements Event {}
+
+    /**
+     * A notice of a job went out, or was given up.
+     *
+     * @param channel ping, webhook or mail
+     * @param what it tells, such as {@code failure}
+     * @param trouble why it was given up; null where it went out
+     */
+    record Notified(
+            String job,
+            String channel,
+            String what,
+            @Nullable String trouble) implements Event {}
 
     /** The store did not answer, or answers again. Recorded on change only. */
     record StoreAvailable(boolean available, @Nullable String cause) implements Event {}

@@ -11,6 +11,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param number from 1, within the tick
  * @param endedAt and {@code outcome}: null while it runs
+ * @param classification the kind of its failure, or null where nothing told it
  */
 public record Attempt(
         RunId runId,
@@ -24,4 +25,23 @@ public record Attempt(
         @Nullable Outcome outcome,
         @Nullable Integer exitCode,
         @Nullable Integer signal,
-        @Nullable String reason) {}
+        @Nullable String reason,
+        @Nullable Classification classification) {
+
+    /** Without a classification. */
+    public Attempt(
+            RunId runId,
+            String job,
+            String slotKey,
+            int number,
+            FencingToken fence,
+            Owner owner,
+            Instant startedAt,
+            @Nullable Instant endedAt,
+            @Nullable Outcome outcome,
+            @Nullable Integer exitCode,
+            @Nullable Integer signal,
+            @Nullable String reason) {
+        this(runId, job, slotKey, number, fence, owner, startedAt, endedAt, outcome, exitCode, signal, reason, null);
+    }
+}

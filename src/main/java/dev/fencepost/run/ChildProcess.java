@@ -21,6 +21,9 @@ public interface ChildProcess {
     @Nullable
     Exit await(Duration limit) throws InterruptedException;
 
+    /** When it last wrote something that was read, or else was started; of the boot clock. A call writes nothing before its answer. */
+    long lastOutputBootMillis();
+
     /**
      * SIGTERM to the whole tree, and SIGKILL to what is left of it after the grace. Returns at once; the killing goes on by itself, on
      * a platform thread, whatever becomes of the caller. A second call may only make the grace shorter.

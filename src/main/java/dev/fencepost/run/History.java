@@ -1,6 +1,7 @@
 package dev.fencepost.run;
 
 import dev.fencepost.lease.LeaseView;
+import dev.fencepost.schedule.Slot;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
@@ -18,11 +19,44 @@ public interface History {
     /** Newest first: writes under leases, accepted and refused. */
     List<WriteEvent> events(int limit);
 
+    /** The same for one resource: a job, a work item, or the pair of a sink and one of these. */
+    List<WriteEvent> eventsOf(String resource, int limit);
+
+    /** What is stored of one slot, read in one go; of an unknown job too. */
+    SlotHistory slot(String job, Slot slot);
+
+    /**
+     * @param tick its row, else that of the range which it lies in, else null
+     * @param attempts at it, newest first, 100 at most
+     * @param runAtIt the attempt at another slot that ran at the instant of this one, or null
+     */
+    record SlotHistory(
+            @Nullable StoredTick tick,
+            List<Attempt> attempts,
+            @Nullable Attempt runAtIt) {}
+
+    /**
+     * @param ordered by a person
+     * @param notBefore of a further try, or null
+     * @param range of which the slot is a part, or null
+     */
+    record StoredTick(
+            @Nullable Outcome outcome,
+            @Nullable String reason,
+            Instant openedAt,
+            @Nullable Instant endedAt,
+            boolean ordered,
+            @Nullable Instant notBefore,
+            @Nullable Range range) {}
+
     /**
      * @param scheduleText the schedule by which the job was registered, or null if it never was
      * @param registeredSince for a job that never was, since its first tick
      * @param counts ticks by outcome; a range counts as many as it holds
      * @param skippedInARow slots skipped since the last success
+     * @param pause null if there is none; it may be past its end
+     * @param deferral null if there is none; it may be past its end
+     * @param brakesSince when the last pause ended, or what the brakes had counted was forgotten; null for never
      */
     record JobSummary(
             String id,
@@ -34,7 +68,13 @@ public interface History {
             @Nullable LastTick last,
             @Nullable Instant lastSuccessAt,
             long skippedInARow,
-            Map<Outcome, Long> counts) {}
+            Map<Outcome, Long> counts,
+            @Nullable Pause pause,
+            @Nullable Deferral deferral,
+            @Nullable Instant brakesSince) {}
+
+    /** A usage limit: nothing of the schedule is started before. */
+    record Deferral(Instant until, @Nullable String reason) {}
 
     /** The newest tick that has an outcome. */
     record LastTick(String slotKey, Outcome outcome, Instant endedAt) {}

@@ -90,6 +90,11 @@ public record Job(
                 List.of());
     }
 
+    /** How many counted attempts a tick may have, whatever they are for: a further try after a failure is one too. */
+    public int mostAttempts() {
+        return Math.max(maxAttempts, policies.retry().max() + 1);
+    }
+
     /** The id alone: the other fields may hold secrets. */
     @Override
     public String toString() {

@@ -16,10 +16,14 @@ import dev.fencepost.schedule.Plan;
 import dev.fencepost.schedule.Plan.SlotRange;
 import dev.fencepost.schedule.Planner;
 import dev.fencepost.schedule.Slot;
+import dev.fencepost.schedule.Spread;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,8 +32,12 @@ import org.jspecify.annotations.Nullable;
  * <p>Looking and running are apart: a slot that comes due while the job runs has to be skipped by somebody. At most one look and one run
  * are under way; a wake-up during a look is remembered. Whatever goes wrong here is recorded and tried again later; it never reaches
  * another job.
+ *
+ * <p>A job that is paused, or deferred by a usage limit, plans nothing: only what people have ordered is run then. A slot that is due may
+ * still wait for its start: by jitter, by its place after a downtime, or since the node runs as much as it may. It holds no lease
+ * meanwhile, so another node may run it.
  */
-public final class JobLoop {
+public final class JobLoop implements Places.Guest {
 
     private static final Duration FIRST_BACKOFF = Duration.ofSeconds(1);
     private static final Duration MAX_BACKOFF = Duration.ofSeconds(15);
@@ -47,8 +55,11 @@ public final class JobLoop {
 
     private volatile Job job;
     private final Ticks ticks;
+    private final Orders orders;
+    private final JobBrakes brakes;
     private final Runner runner;
     private final Children children;
+    private final Places places;
     private final Owner owner;
     private final Time time;
     private final Spawner spawner;
@@ -65,6 +76,8 @@ public final class JobLoop {
     private volatile boolean stopping;
     private volatile boolean suspended;
     private volatile boolean registered = true;
+    private volatile boolean paused;
+    private volatile @Nullable Instant planningSince;
 
     private final Object runLock = new Object();
     private @Nullable Run run;
@@ -77,16 +90,22 @@ public final class JobLoop {
     public JobLoop(
             Job job,
             Ticks ticks,
+            Orders orders,
             Runner runner,
             Children children,
+            Notices notices,
+            Places places,
             Owner owner,
             Time time,
             Spawner spawner,
             Journal journal) {
         this.job = job;
         this.ticks = ticks;
+        this.orders = orders;
+        this.brakes = new JobBrakes(job, ticks, orders, notices, journal);
         this.runner = runner;
         this.children = children;
+        this.places = places;
         this.owner = owner;
         this.time = time;
         this.spawner = spawner;
@@ -99,6 +118,7 @@ public final class JobLoop {
 
     /** Looks at the job's slots once its time has come, if that is before the horizon on the boot clock. Returns at once. */
     public void wakeIfDue(Instant planningSince, long horizonBootMillis) {
+        this.planningSince = planningSince;
         if (nextLookAt > horizonBootMillis || !waiting.compareAndSet(false, true)) {
             return;
         }
@@ -123,6 +143,26 @@ public final class JobLoop {
             if (!begun) {
                 waiting.set(false); // no thread to be had: the next wake-up tries again
             }
+        }
+    }
+
+    /** Something was ordered that may concern the job: it is looked at now. Returns at once. */
+    public void wakeNow() {
+        Instant since = planningSince;
+        nextLookAt = time.bootMillis();
+        if (since != null
+                && !stopping) { // a look that is under way may have read the store before the order: it looks again
+            spawner.virtualThread("look-" + job.id(), () -> look(since));
+        }
+    }
+
+    @Override
+    public void placeIsFree() {
+        try {
+            wakeNow();
+        } catch (RuntimeException
+                | Error e) { // not even a thread to be had; the next wake-up of the node makes up for it
+            journal.record(new Event.Problem("wake-up", job.id(), null, null, "it is woken again later", e));
         }
     }
 
@@ -229,11 +269,11 @@ public final class JobLoop {
             if (cleanUp(situation.lease())) {
                 continue;
             }
-            if (isBeforeItsStart(situation.backlog())) {
-                return rest(situation, false, situation.lease());
+            if (isPauseOver(situation)) {
+                continue;
             }
-            Plan plan =
-                    Planner.plan(job.schedule(), job.catchUp(), job.maxAttempts(), planningSince, situation.backlog());
+            paused = situation.pause() != null;
+            Plan plan = plan(situation, planningSince);
             if (plan.changes(situation.backlog().cursor())) {
                 plan = ticks.apply(job, situation.backlog(), plan);
                 if (plan == null) {
@@ -243,14 +283,113 @@ public final class JobLoop {
             }
             LeaseView lease = situation.lease();
             boolean held = lease != null && lease.isLive();
-            Duration rest = rest(situation, held && !plan.due().isEmpty(), lease);
-            if (!plan.due().isEmpty() && !held) {
-                Duration barred = startRun(plan.due().getFirst(), planningSince);
-                rest = barred == null ? rest : shorter(rest, barred);
+            Instant now = situation.backlog().now();
+            Starts starts = new Starts(plan, situation.backlog(), planningSince);
+            Slot next = held ? null : starts.next(now);
+            boolean waiting = held ? !plan.due().isEmpty() : next != null;
+            Duration rest = starts.rest(now, rest(situation, waiting, lease));
+            if (next == null) {
+                places.leave(this);
+                return rest;
             }
-            return rest;
+            if (!starts.isOrdered(next) && brakes.pauseIfReached()) {
+                continue;
+            }
+            Duration barred = startRun(next, planningSince);
+            return barred == null ? rest : shorter(rest, barred);
         }
         return Duration.ofMillis(200);
+    }
+
+    /** Ends a pause whose time has come. Returns whether the situation has to be read again. */
+    private boolean isPauseOver(Situation situation) {
+        Pause pause = situation.pause();
+        if (pause == null || pause.isInForce(situation.backlog().now())) {
+            return false;
+        }
+        if (orders.endPause(job.id())) {
+            journal.record(new Event.JobResumed(job.id(), Objects.requireNonNull(pause.until())));
+        }
+        return true;
+    }
+
+    private Plan plan(Situation situation, Instant planningSince) {
+        Backlog backlog = situation.backlog();
+        if (situation.pause() != null || isDeferred(situation) || isBeforeItsStart(backlog)) {
+            return Planner.ordersOnly(job.mostAttempts(), backlog);
+        }
+        String brake = brakes.dayLimit(backlog.now(), situation.brakesSince());
+        Planner.Rules rules =
+                new Planner.Rules(job.schedule(), job.catchUp(), job.policies().overlap(), job.mostAttempts(), brake);
+        return Planner.plan(rules, planningSince, backlog);
+    }
+
+    private static boolean isDeferred(Situation situation) {
+        Instant until = situation.deferUntil();
+        return until != null && situation.backlog().now().isBefore(until);
+    }
+
+    /** When the due slots of a plan may be started on this node. */
+    private final class Starts {
+        private final Plan plan;
+        private final Map<String, OpenTick> open;
+        private final Instant planningSince;
+
+        Starts(Plan plan, Backlog backlog, Instant planningSince) {
+            this.plan = plan;
+            this.open = backlog.open().stream()
+                    .collect(Collectors.toMap(tick -> tick.slot().key(), tick -> tick, (one, same) -> one));
+            this.planningSince = planningSince;
+        }
+
+        boolean isOrdered(Slot slot) {
+            OpenTick tick = open.get(slot.key());
+            return slot.isManual() || (tick != null && tick.ordered());
+        }
+
+        @Nullable
+        Slot next(Instant now) {
+            return plan.due().stream()
+                    .filter(slot -> !notBefore(slot).isAfter(now))
+                    .findFirst()
+                    .orElse(null);
+        }
+
+        /** Until a slot that has to wait may be started, if that is shorter. */
+        Duration rest(Instant now, Duration rest) {
+            Duration shortest = rest;
+            for (Slot slot : plan.due()) {
+                shortest = shorterIfAhead(now, notBefore(slot), shortest);
+            }
+            for (OpenTick tick : open.values()) {
+                Instant retry = tick.notBefore();
+                shortest = retry == null ? shortest : shorterIfAhead(now, retry, shortest);
+            }
+            return shortest;
+        }
+
+        private Instant notBefore(Slot slot) {
+            if (isOrdered(slot)) {
+                return Instant.MIN;
+            }
+            OpenTick tick = open.get(slot.key());
+            boolean first = tick == null || tick.attempts() == 0;
+            Instant start = slot.at();
+            if (first) {
+                start = start.plus(Spread.place(
+                        slot.idempotencyKey(job.id()), job.policies().jitter()));
+            }
+            if (slot.at().isBefore(planningSince)) {
+                Instant afterDowntime =
+                        planningSince.plus(Spread.place(job.id(), job.policies().stagger()));
+                start = afterDowntime.isAfter(start) ? afterDowntime : start;
+            }
+            return start;
+        }
+    }
+
+    private static Duration shorterIfAhead(Instant now, Instant at, Duration rest) {
+        return at.isAfter(now) ? shorter(rest, Duration.between(now, at)) : rest;
     }
 
     /** The cursor of a job that is to start later stands ahead; that is no clock that was set back. */
@@ -267,6 +406,13 @@ public final class JobLoop {
         Instant next = job.schedule().next(now);
         if (next != null) {
             rest = shorter(rest, Duration.between(now, next));
+        }
+        Pause pause = situation.pause();
+        if (pause != null && pause.until() != null) {
+            rest = shorterIfAhead(now, pause.until(), rest);
+        }
+        if (situation.deferUntil() != null) {
+            rest = shorterIfAhead(now, situation.deferUntil(), rest);
         }
         if (lease != null && lease.isLive() && lease.expiresAt() != null) {
             Duration untilFree = Duration.between(now, lease.expiresAt()).plusMillis(20);
@@ -301,11 +447,7 @@ public final class JobLoop {
         int killed = dead ? children.sweep(lease.runId()) : 0;
         List<Attempt> abandoned = ticks.abandon(lease, dead);
         for (Attempt attempt : abandoned) {
-            journal.record(new Event.Abandoned(
-                    job.id(),
-                    attempt.slotKey(),
-                    attempt.number(),
-                    attempt.fence().value()));
+            journal.record(Runner.abandoned(attempt));
         }
         if (abandoned.isEmpty()) {
             return view.isLive(); // the run has ended by itself since its lease was read
@@ -333,21 +475,35 @@ public final class JobLoop {
         for (Slot slot : plan.skipped()) {
             journal.record(new Event.SkippedOverlap(job.id(), slot.key(), slot.key(), 1, heldBy));
         }
+        for (OpenTick tick : plan.displaced()) {
+            String key = tick.slot().key();
+            journal.record(new Event.SkippedOverlap(job.id(), key, key, 1, heldBy));
+        }
+        Plan.TakeOver takeOver = plan.takeOver();
+        if (takeOver != null) {
+            journal.record(new Event.Note(
+                    job.id(),
+                    "slot " + takeOver.slot().key() + " takes over: the run with token " + takeOver.fence()
+                            + " is asked to stop"));
+        }
         SlotRange dropped = plan.dropped();
+        String brake = plan.brake();
         if (dropped != null) {
             journal.record(new Event.Dropped(
                     job.id(),
                     dropped.first(),
                     dropped.last(),
                     dropped.count(),
-                    "missed, catch-up.max is " + job.catchUp().max()));
+                    brake == null ? "missed, catch-up.max is " + job.catchUp().max() : brake));
         }
         for (OpenTick tick : plan.closed()) {
             if (tick.attempts() == 0) {
                 Instant at = tick.slot().at();
-                journal.record(new Event.Dropped(job.id(), at, at, 1, "newer slots are due, and it was never tried"));
+                journal.record(new Event.Dropped(
+                        job.id(), at, at, 1, brake == null ? "newer slots are due, and it was never tried" : brake));
             } else {
-                String why = tick.spent() >= job.maxAttempts() ? "its attempts are used up" : "newer slots are due";
+                boolean usedUp = tick.spent() >= job.mostAttempts();
+                String why = usedUp ? "its attempts are used up" : brake == null ? "newer slots are due" : brake;
                 journal.record(new Event.Note(
                         job.id(), "slot " + tick.slot().key() + " is closed with its last attempt's result: " + why));
             }
@@ -367,7 +523,7 @@ public final class JobLoop {
         }
     }
 
-    /** Returns null, or how long no run may be started, since the last one could not be. */
+    /** Returns null, or how long no run may be started, since the last one could not be or there is no place for it. */
     private @Nullable Duration startRun(Slot slot, Instant planningSince) {
         synchronized (runLock) {
             if (run != null || stopping) {
@@ -377,14 +533,23 @@ public final class JobLoop {
             if (noRunBefore != Long.MIN_VALUE && barred > 0) {
                 return Duration.ofMillis(barred);
             }
+            if (!places.take(this)) {
+                return LONGEST_REST_WHILE_WAITING;
+            }
             RunId id = runner.newRunId();
             StopRequest stop = new StopRequest();
-            // The task waits for the lock, so that the run is known before its claim is sent.
-            run = new Run(
-                    id,
-                    stop,
-                    time.bootMillis(),
-                    spawner.virtualThread("run-" + job.id(), () -> carryOut(slot, id, stop, planningSince)));
+            try {
+                // The task waits for the lock, so that the run is known before its claim is sent.
+                run = new Run(
+                        id,
+                        stop,
+                        time.bootMillis(),
+                        spawner.virtualThread("run-" + job.id(), () -> carryOut(slot, id, stop, planningSince)));
+            } finally {
+                if (run == null) {
+                    places.giveBack();
+                }
+            }
             return null;
         }
     }
@@ -406,6 +571,8 @@ public final class JobLoop {
             tellIfAnsweringAgain(wasFailing);
             if (result instanceof Runner.Result.Held) {
                 pause = Duration.ofMillis(200);
+            } else if (result instanceof Runner.Result.Ended) {
+                pauseIfReached(slot);
             }
         } catch (InterruptedException stopped) {
             Thread.currentThread().interrupt();
@@ -427,8 +594,21 @@ public final class JobLoop {
                     runBackoff = FIRST_BACKOFF;
                 }
             }
+            places.giveBack();
             nextLookAt = time.bootMillis() + pause.toMillis();
             look(planningSince);
+        }
+    }
+
+    /** At the end of a run, so that everybody sees at once that the job is paused; a store that is away is asked before the next start. */
+    private void pauseIfReached(Slot slot) {
+        try {
+            brakes.pauseIfReached();
+        } catch (StoreException e) {
+            journal.record(new Event.Note(
+                    job.id(),
+                    "the brakes are looked at again before the next start, not after " + slot.key() + ": "
+                            + e.getMessage()));
         }
     }
 
@@ -464,10 +644,25 @@ public final class JobLoop {
         }
     }
 
+    /** Whether the job was paused when it was last looked at. */
+    public boolean isPaused() {
+        return paused;
+    }
+
     /** No slot is started after this. */
     public void stopStarting() {
         synchronized (runLock) {
             stopping = true;
+        }
+        places.leave(this);
+    }
+
+    /** Stops this run, if it is the one under way, for somebody who ordered it or a newer slot. */
+    public void stopRun(RunId id, StopRequest.Reason reason, String text) {
+        synchronized (runLock) {
+            if (run != null && run.id().equals(id)) {
+                run.stop().request(reason, text, job.grace());
+            }
         }
     }
 

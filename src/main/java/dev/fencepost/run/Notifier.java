@@ -1,6 +1,7 @@
 package dev.fencepost.run;
 
 import dev.fencepost.effect.HttpEndpoint;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
 
@@ -32,8 +33,13 @@ public record Notifier(Channel channel, Set<Occasion> on, int after) {
         /** A POST with a JSON object. */
         record Webhook(HttpEndpoint endpoint) implements Channel {}
 
-        /** A mail by the host's {@code sendmail}. */
-        record Mail(List<String> to) implements Channel {
+        /**
+         * A mail by the host's {@code sendmail}.
+         *
+         * @param to addresses, or names of local users
+         * @param sendmail where the program is, or would be
+         */
+        record Mail(List<String> to, Path sendmail) implements Channel {
             public Mail {
                 to = List.copyOf(to);
             }

@@ -51,12 +51,14 @@ public interface Orders {
 
     /**
      * Ends the pause, and forgets what the brakes have counted and the time that a usage limit set: the cursor of a paused job is set to
-     * now, so that the slots inside the pause are not missed (semantics 3.6). {@code ALREADY} if nothing of it was there.
+     * now, so that the slots inside the pause are not missed (semantics 3.6). {@code ALREADY} if nothing of it was there: no pause, no
+     * such time, no failure since the last success, no slot dropped by a brake.
      */
     Answer resume(String job, @Nullable String reason, String by);
 
     /**
-     * Ends a pause whose {@code until} has passed, as of that instant; for the job's loop, any node. A second caller changes nothing.
+     * Ends a pause whose {@code until} has passed, as of that instant; for the job's loop, any node. What the brakes had counted before is
+     * forgotten, as by {@link #resume}. A second caller changes nothing.
      *
      * @return whether this call ended it
      */
@@ -73,9 +75,10 @@ public interface Orders {
     List<Answer> trigger(String job, List<Slot> slots, boolean withoutEffects, @Nullable String reason, String by);
 
     /**
-     * Asks the attempt that is running to stop, as CANCELLED, and ends its ticks that wait for a further try or an order as CANCELLED.
+     * Asks the attempt that is running to stop, as CANCELLED, and ends the open ticks without a running attempt as CANCELLED. A run of a
+     * job that left the file, or never was in one, can be cancelled too.
      *
-     * @return {@code ALREADY} if nothing runs or waits
+     * @return {@code ALREADY} if nothing runs or waits, or what runs was asked before
      */
     Answer cancel(String job, @Nullable String reason, String by);
 
@@ -101,7 +104,7 @@ public interface Orders {
      * @param job null for an order to all, as {@code RELOADED} is
      * @param fence the job's newest token at that time, 0 if it was never claimed
      * @param until of a pause or a deferral, or null
-     * @param slots the slot keys of a trigger, the first ten
+     * @param slots the slot keys of a trigger, as a text: the first ten, and how many more
      */
     record JobEvent(
             Instant at,

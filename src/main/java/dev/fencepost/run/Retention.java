@@ -1,11 +1,15 @@
 package dev.fencepost.run;
 
 import java.time.Instant;
+import java.util.List;
 
 /** Clean-up of what is long past, in small batches: a port. Tokens, cursors and what is still open are never touched. */
 public interface Retention {
 
     int MOST_AT_ONCE = 1_000;
+
+    /** Ids of all jobs that have ticks, those that left the file, and names of {@code exec}, included. */
+    List<String> jobsWithTicks();
 
     /**
      * Deletes ticks of one job that ended before the instant, and those beyond the newest {@code keep}, with their attempts; oldest first.

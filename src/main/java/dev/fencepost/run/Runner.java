@@ -24,8 +24,10 @@ import dev.fencepost.run.Workspace.RunFiles;
 import dev.fencepost.schedule.Slot;
 import java.io.IOException;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.Consumer;
@@ -62,6 +64,7 @@ public final class Runner {
     private final Spawner spawner;
     private final Entropy entropy;
     private final Journal journal;
+    private final Notices notices;
     private final Owner owner;
     private final long logLimitBytes;
 
@@ -77,6 +80,7 @@ public final class Runner {
             Spawner spawner,
             Entropy entropy,
             Journal journal,
+            Notices notices,
             Owner owner,
             long logLimitBytes) {
         this.leases = leases;
@@ -90,6 +94,7 @@ public final class Runner {
         this.spawner = spawner;
         this.entropy = entropy;
         this.journal = journal;
+        this.notices = notices;
         this.owner = owner;
         this.logLimitBytes = logLimitBytes;
     }
@@ -100,6 +105,7 @@ public final class Runner {
         /**
          * An attempt was made; the outcome is stored, or {@code refused} says why it is not.
          *
+         * @param classification the kind of a failure, or null where nothing told it
          * @param effects keys of what it announced; stored only if the outcome is
          */
         record Ended(
@@ -107,6 +113,7 @@ public final class Runner {
                 @Nullable Exit exit,
                 @Nullable String reason,
                 @Nullable Refusal refused,
+                @Nullable Classification classification,
                 List<String> effects)
                 implements Result {}
 
@@ -132,6 +139,18 @@ public final class Runner {
      */
     public Result run(Job job, Slot slot, RunId runId, StopRequest stop, boolean reopen, Consumer<RunFiles> started)
             throws InterruptedException {
+        return run(job, slot, runId, stop, reopen, false, started);
+    }
+
+    /** The same for a person who waits for the end: no further try follows a failure, whatever the job's policies say. */
+    public Result runOnce(Job job, Slot slot, RunId runId, StopRequest stop, boolean reopen, Consumer<RunFiles> started)
+            throws InterruptedException {
+        return run(job, slot, runId, stop, reopen, true, started);
+    }
+
+    private Result run(
+            Job job, Slot slot, RunId runId, StopRequest stop, boolean reopen, boolean once, Consumer<RunFiles> started)
+            throws InterruptedException {
         long sent = time.bootMillis();
         Start start;
         try {
@@ -142,7 +161,7 @@ public final class Runner {
         return switch (start) {
             case Start.Held held -> new Result.Held(held.by());
             case Start.Closed closed -> new Result.Closed(closed.reason());
-            case Start.Started granted -> attempt(job, slot, granted, sent, stop, started);
+            case Start.Started granted -> attempt(job, slot, granted, sent, stop, once, started);
         };
     }
 
@@ -171,12 +190,17 @@ public final class Runner {
     }
 
     private Result attempt(
-            Job job, Slot slot, Start.Started granted, long sent, StopRequest stop, Consumer<RunFiles> started)
+            Job job,
+            Slot slot,
+            Start.Started granted,
+            long sent,
+            StopRequest stop,
+            boolean once,
+            Consumer<RunFiles> started)
             throws InterruptedException {
         Lease lease = granted.lease();
         for (Attempt dead : granted.abandoned()) {
-            journal.record(new Event.Abandoned(
-                    job.id(), dead.slotKey(), dead.number(), dead.fence().value()));
+            journal.record(abandoned(dead));
         }
         journal.record(new Event.Started(
                 job.id(),
@@ -189,7 +213,7 @@ public final class Runner {
         Spawner.Task renewing = spawner.virtualThread("keeper-" + job.id(), keeper);
         long began = time.bootMillis();
         try (DeadlineWatch.Handle ignored = watch.watch(keeper, () -> stopAtDeadline(job, slot, lease, keeper, stop))) {
-            Verdict verdict = carryOut(job, slot, granted, keeper, stop, started);
+            Verdict verdict = carryOut(job, slot, granted, keeper, stop, once, started);
             Stored stored;
             boolean keep = true;
             try {
@@ -204,23 +228,28 @@ public final class Runner {
             Refusal refused = stored.refused();
             Completion completion = stored.completion();
             Outcome outcome = refused == null ? completion.outcome() : Outcome.LEASE_LOST;
-            if (refused == null) {
-                tellEffects(job, slot, lease, completion);
-            }
+            boolean deferred = refused == null && completion.isDeferred();
             journal.record(new Event.Executed(
                     job.id(),
                     slot.key(),
                     granted.attempt(),
                     lease.fence().value(),
-                    outcome.name(),
-                    outcome.isFailure() && stop.reason() != StopRequest.Reason.SHUTDOWN,
+                    deferred ? Event.Executed.DEFERRED : outcome.name(),
+                    outcome.isFailure() && !deferred && stop.reason() != StopRequest.Reason.SHUTDOWN,
                     completion.reason(),
                     Duration.ofMillis(time.bootMillis() - began)));
+            if (refused == null) {
+                tellSequel(job, slot, lease, completion);
+                notices.ended(job, slot, granted.attempt(), lease, completion);
+            } else {
+                notices.ended(job, slot, granted.attempt(), lease, lost(completion, refused));
+            }
             return new Result.Ended(
                     outcome,
                     verdict.exit(),
                     completion.reason(),
                     refused,
+                    completion.further().classification(),
                     completion.effects().stream().map(Announcement::key).toList());
         } finally {
             keeper.close();
@@ -294,7 +323,36 @@ public final class Runner {
     /** What became of a completion: as it is in the store, or why it is not there. */
     private record Stored(Completion completion, @Nullable Refusal refused) {}
 
-    private void tellEffects(Job job, Slot slot, Lease lease, Completion completion) {
+    /** What is told of an attempt that got its end since its holder is dead. */
+    static Event abandoned(Attempt dead) {
+        return dead.outcome() == Outcome.CANCELLED
+                ? new Event.Note(
+                        dead.job(),
+                        "attempt " + dead.number() + " at " + dead.slotKey() + " had been asked to stop, and its holder"
+                                + " is dead: it is written as CANCELLED")
+                : new Event.Abandoned(
+                        dead.job(), dead.slotKey(), dead.number(), dead.fence().value());
+    }
+
+    /** What notifiers are told of an end that the store refused. */
+    private static Completion lost(Completion refused, Refusal why) {
+        return new Completion(
+                Outcome.LEASE_LOST,
+                false,
+                true,
+                refused.exitCode(),
+                refused.signal(),
+                "the end was refused: " + why,
+                refused.result(),
+                refused.outputTail());
+    }
+
+    private void tellSequel(Job job, Slot slot, Lease lease, Completion completion) {
+        Completion.Deferral deferral = completion.further().deferral();
+        if (deferral != null) {
+            Instant until = deferral.until() == null ? time.wallClock().plus(deferral.otherwise()) : deferral.until();
+            journal.record(new Event.JobDeferred(job.id(), until, String.valueOf(completion.reason())));
+        }
         for (Announcement effect : completion.effects()) {
             journal.record(new Event.EffectChanged(
                     job.id(),
@@ -310,7 +368,13 @@ public final class Runner {
     }
 
     private Verdict carryOut(
-            Job job, Slot slot, Start.Started granted, Keeper keeper, StopRequest stop, Consumer<RunFiles> started)
+            Job job,
+            Slot slot,
+            Start.Started granted,
+            Keeper keeper,
+            StopRequest stop,
+            boolean once,
+            Consumer<RunFiles> started)
             throws InterruptedException {
         if (stop.reason() != null) {
             return new Verdict(stopped(stop), null, null, Place.NONE, List.of());
@@ -330,10 +394,12 @@ public final class Runner {
             if (stop.reason() != null) {
                 return new Verdict(stopped(stop), null, files, place, List.of());
             }
+            notices.started(job, slot, granted.attempt(), granted.lease());
             child = start(job, slot, granted, files, place);
         } catch (Children.StartFailure | IOException e) {
             String reason = "could not be started: " + e.getMessage();
-            Completion failed = new Completion(Outcome.FAILED, true, true, null, null, reason, null, null);
+            Ending end = new Ending(Outcome.FAILED, null, reason, null, null);
+            Completion failed = failure(job, slot, granted, null, end, once);
             return new Verdict(failed, null, files, place, List.of());
         }
         boolean over = false;
@@ -344,8 +410,8 @@ public final class Runner {
             stop.ended();
             Output output = child.finish();
             over = true;
-            Completion completion = completion(job, slot, granted, files, place, exit, output, stop);
-            boolean lost = completion.outcome() == Outcome.LEASE_LOST;
+            Completion completion = completion(job, slot, granted, files, place, exit, output, stop, once);
+            boolean lost = completion.outcome() == Outcome.LEASE_LOST && !granted.withoutEffects();
             return new Verdict(completion, exit, files, place, lost ? publications.keys(job, slot, files) : List.of());
         } finally {
             if (!over) { // an error of ours: nobody watches over the lease from here on, so the child must not go on
@@ -359,18 +425,25 @@ public final class Runner {
         StopRequest.Reason reason = Objects.requireNonNull(stop.reason());
         Outcome outcome = reason.outcome();
         boolean closes = outcome != Outcome.LEASE_LOST && outcome != Outcome.ABANDONED;
-        boolean counted = reason != StopRequest.Reason.SHUTDOWN;
-        return new Completion(outcome, closes, counted, null, null, stop.text(), null, null);
+        return new Completion(outcome, closes, reason.counts(), null, null, stop.text(), null, null);
     }
 
     private Exit awaitEnd(Job job, ChildProcess child, StopRequest stop) throws InterruptedException {
         long timeoutAt = job.timeout() == null
                 ? Long.MAX_VALUE
                 : time.bootMillis() + job.timeout().toMillis();
+        Duration silence = job.policies().silence();
         while (true) {
-            long left = timeoutAt - time.bootMillis();
+            long now = time.bootMillis();
+            long left = timeoutAt - now;
             if (left <= 0 && stop.reason() == null) {
                 stop.request(StopRequest.Reason.TIMEOUT, "timeout of " + job.timeout() + " passed", job.grace());
+            }
+            if (silence != null && left > 0) {
+                left = Math.min(left, child.lastOutputBootMillis() + silence.toMillis() - now);
+                if (left <= 0 && stop.reason() == null) {
+                    stop.request(StopRequest.Reason.TIMEOUT, "no output for " + words(silence), job.grace());
+                }
             }
             // Once it is being stopped the end is near: the process is killed by its own thread after the grace.
             Duration wait = left <= 0 ? Duration.ofSeconds(1) : Duration.ofMillis(Math.min(left, 60_000));
@@ -381,6 +454,19 @@ public final class Runner {
         }
     }
 
+    /** 10m, 1h30m, 45s */
+    private static String words(Duration duration) {
+        return duration.toString().substring("PT".length()).toLowerCase(Locale.ROOT);
+    }
+
+    /** What is known of an end before anything follows from it. */
+    private record Ending(
+            Outcome outcome,
+            @Nullable Exit exit,
+            @Nullable String reason,
+            byte @Nullable [] result,
+            @Nullable String tail) {}
+
     private Completion completion(
             Job job,
             Slot slot,
@@ -389,7 +475,8 @@ public final class Runner {
             Place place,
             Exit exit,
             Output output,
-            StopRequest stop)
+            StopRequest stop,
+            boolean once)
             throws InterruptedException {
         StopRequest.Reason reason = stop.reason();
         Outcome outcome;
@@ -406,6 +493,12 @@ public final class Runner {
                 if (result != null) {
                     result = new Secrets(job.secrets()).masked(result);
                 }
+                String broken =
+                        outcome == Outcome.SUCCEEDED ? new Assessment(job, workspace, files).brokenRule(result) : null;
+                if (broken != null) {
+                    outcome = Outcome.FAILED;
+                    why = broken;
+                }
                 if (outcome == Outcome.SUCCEEDED) {
                     Announced announced = publications.collect(
                             job,
@@ -421,6 +514,10 @@ public final class Runner {
                         outcome = job.policies().succeedIf().filesChanged() ? Outcome.FAILED : outcome;
                         effects = outcome == Outcome.FAILED ? List.of() : effects;
                     }
+                    if (granted.withoutEffects() && !effects.isEmpty()) {
+                        why = effects.size() + " effects are thrown away, as ordered";
+                        effects = List.of();
+                    }
                 }
             } catch (IOException | Publications.Unpublishable e) {
                 outcome = Outcome.FAILED;
@@ -433,10 +530,45 @@ public final class Runner {
             String left = output.leftovers() + " processes outlived the command and were killed";
             why = why == null ? left : why + "; " + left;
         }
+        if (outcome == Outcome.FAILED || outcome == Outcome.TIMED_OUT) {
+            Ending end = new Ending(outcome, exit, why, result, output.tail());
+            return failure(job, slot, granted, files, end, once);
+        }
         boolean closes = outcome != Outcome.LEASE_LOST && outcome != Outcome.ABANDONED;
-        boolean counted = reason != StopRequest.Reason.SHUTDOWN;
+        boolean counted = reason == null || reason.counts();
         return new Completion(
                 outcome, closes, counted, exit.code(), exit.signal(), why, result, output.tail(), effects);
+    }
+
+    /** The process tree is dead by now, so a further try never meets the one before. */
+    private Completion failure(
+            Job job, Slot slot, Start.Started granted, @Nullable RunFiles files, Ending end, boolean once) {
+        Exit exit = end.exit();
+        Assessment.Sequel sequel;
+        try {
+            sequel = new Assessment(job, workspace, files)
+                    .sequel(end.outcome(), exit, end.reason(), granted.spent() + 1, once, time.wallClock());
+        } catch (IOException e) {
+            journal.record(new Event.Problem(
+                    "classification",
+                    job.id(),
+                    slot.key(),
+                    granted.lease().fence().value(),
+                    "the output cannot be read, so the kind of the failure is not known",
+                    e));
+            sequel = new Assessment.Sequel(true, true, end.reason(), Completion.Further.NOTHING);
+        }
+        return new Completion(
+                end.outcome(),
+                sequel.closesTick(),
+                sequel.counted(),
+                exit == null ? null : exit.code(),
+                exit == null ? null : exit.signal(),
+                sequel.reason(),
+                end.result(),
+                end.tail(),
+                List.of(),
+                sequel.further());
     }
 
     private static String words(Exit exit) {

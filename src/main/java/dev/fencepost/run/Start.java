@@ -13,9 +13,19 @@ public sealed interface Start {
      *
      * @param attempt its number within the tick, from 1
      * @param lag from the slot to the grant, by the store's clock
-     * @param abandoned attempts of this job that were found without an end under an older token, and are now written as ABANDONED
+     * @param abandoned attempts of this job that were found without an end under an older token, and have now the end that is said of
+     *     them in {@link Ticks#abandon}
+     * @param spent how many attempts of the tick before this one count toward max-attempts
+     * @param withoutEffects whether what the run announces is thrown away, as a person has ordered
      */
-    record Started(Lease lease, int attempt, Duration lag, List<Attempt> abandoned) implements Start {}
+    record Started(Lease lease, int attempt, Duration lag, List<Attempt> abandoned, int spent, boolean withoutEffects)
+            implements Start {
+
+        /** The first try of a slot of the schedule. */
+        public Started(Lease lease, int attempt, Duration lag, List<Attempt> abandoned) {
+            this(lease, attempt, lag, abandoned, 0, false);
+        }
+    }
 
     /** Nothing changed: this lease is live. */
     record Held(Lease by) implements Start {}

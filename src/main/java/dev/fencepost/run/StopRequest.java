@@ -4,7 +4,7 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Stops one run, whoever asks first: its timeout, its lease, a shutdown or a person. The first reason stays, except that a lost lease
+ * Stops one run, whoever asks first: its timeout, its lease, a shutdown, a person or a newer slot. The first reason stays, except that a lost lease
  * outdoes every other: whatever else was wanted, nothing may be stored any more. Safe for use by many threads.
  */
 public final class StopRequest {
@@ -14,7 +14,9 @@ public final class StopRequest {
         TIMEOUT(Outcome.TIMED_OUT),
         LEASE_LOST(Outcome.LEASE_LOST),
         SHUTDOWN(Outcome.ABANDONED),
-        CANCEL(Outcome.CANCELLED);
+        CANCEL(Outcome.CANCELLED),
+        /** A newer slot takes over. */
+        SUPERSEDED(Outcome.CANCELLED);
 
         private final Outcome outcome;
 
@@ -24,6 +26,11 @@ public final class StopRequest {
 
         public Outcome outcome() {
             return outcome;
+        }
+
+        /** Whether the attempt counts toward max-attempts and the brakes; one that made way for others does not. */
+        public boolean counts() {
+            return this != SHUTDOWN && this != SUPERSEDED;
         }
     }
 

@@ -32,16 +32,53 @@ public interface Ticks {
     Situation situation(String job);
 
     /**
-     * A job's slots and its lease, read in one go.
+     * A job's slots, its lease, and what keeps it, read in one go.
      *
      * @param lease null if it was never claimed
+     * @param pause whether in force or past its end, or null
+     * @param deferUntil nothing of the schedule is started before it, since a usage limit was reached; may be past, or null
+     * @param brakesSince what failed or ran before it is forgotten by the brakes; null for nothing
      */
-    record Situation(Backlog backlog, @Nullable LeaseView lease) {}
+    record Situation(
+            Backlog backlog,
+            @Nullable LeaseView lease,
+            @Nullable Pause pause,
+            @Nullable Instant deferUntil,
+            @Nullable Instant brakesSince) {
+
+        /** Of a job that nothing keeps. */
+        public Situation(Backlog backlog, @Nullable LeaseView lease) {
+            this(backlog, lease, null, null, null);
+        }
+    }
 
     /**
-     * Writes a plan in one transaction.
+     * Reads what the brakes of a job count (semantics 6.4), since its last resume.
      *
-     * @return the plan as written, without the slots that had a row already; null, and nothing is written, if the cursor is no longer
+     * @param mostFailures how many failed ticks in a row are looked for at most; 0 for none
+     * @param runsSince from when on runs are counted, or null for not at all
+     */
+    BrakeCounts brakeCounts(String job, int mostFailures, @Nullable Instant runsSince);
+
+    /**
+     * What the brakes of a job count.
+     *
+     * @param failuresInARow of the ticks that ended last; skips, drops, cancelled ones, usage limits and ends by a shutdown count neither
+     *     way
+     * @param lastFailure reason of the newest of them, or null
+     * @param authFailure reason of the newest attempt that has ended, if that was classified as {@link Classification#AUTH}, or null
+     * @param runs attempts of slots of the schedule that were started
+     */
+    record BrakeCounts(
+            int failuresInARow,
+            @Nullable String lastFailure,
+            @Nullable String authFailure,
+            long runs) {}
+
+    /**
+     * Writes a plan in one transaction. A run that has to make way is asked to stop in it, as {@link Orders#stops} tells its holder.
+     *
+     * @return the plan as written, without the slots that had a row already, and without displaced ones that were started meanwhile; null, and nothing is written, if the cursor is no longer
      *     where it was read
      */
     @Nullable
@@ -49,9 +86,10 @@ public interface Ticks {
 
     /**
      * Claims the job's lease for a slot and inserts the attempt, atomically; opens the tick if it has no row yet. An attempt of the
-     * job that has no end is written as ABANDONED.
+     * job that has no end gets one, as at {@link #abandon}. A tick that is not to be tried again yet gets none.
      *
-     * @param reopen whether a tick with another outcome than SUCCEEDED is opened again: a person's order
+     * @param reopen whether a tick with another outcome than SUCCEEDED is opened again: a person's order, and the tick is an ordered one
+     *     from then on
      */
     Start start(Job job, Slot slot, Owner owner, RunId runId, boolean reopen);
 
@@ -79,7 +117,8 @@ public interface Ticks {
 
     /**
      * Ends what a dead holder left: its lease is released and its attempt written as ABANDONED, if the lease is still this grant's and
-     * either expired by the store's clock or {@code provablyDead}.
+     * either expired by the store's clock or {@code provablyDead}. An attempt that had been asked to stop is written as CANCELLED, with
+     * its tick, which is not tried again.
      *
      * @return the attempts that this call ended
      */

@@ -4,6 +4,7 @@ import dev.fencepost.lease.RunId;
 import dev.fencepost.schedule.Slot;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** The files of a run on this host: a port. They stay when a completion is refused; a refusal loses no work. */
@@ -28,4 +29,12 @@ public interface Workspace {
      * @throws IOException if it is larger than {@link Completion#MAX_RESULT_BYTES}, or cannot be read; the message is for a person
      */
     byte @Nullable [] result(RunFiles files) throws IOException;
+
+    /**
+     * Gives what is kept of the output, line by line from the beginning: what the command wrote to stdout and stderr, without time stamps
+     * and without remarks of ours. A very long line is given in pieces. Of a run that has ended; gives nothing where there is no log.
+     *
+     * @throws IOException if it cannot be read; the message is for a person
+     */
+    void output(RunFiles files, Consumer<String> line) throws IOException;
 }

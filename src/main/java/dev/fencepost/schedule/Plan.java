@@ -19,6 +19,9 @@ import org.jspecify.annotations.Nullable;
  * @param closed open ticks that are over: attempts used up, or no longer among the newest; each ends with its last attempt's result
  * @param caughtUp how many of the opened ones were missed
  * @param due slots to run now, oldest first, whether opened now or before
+ * @param displaced open ticks that waited for the end of the run before, and end as skipped since a newer slot waits in their place
+ * @param takeOver the run that has to make way, or null
+ * @param brake why nothing of the schedule is run for the moment, so that its slots end as dropped; or null
  */
 public record Plan(
         Instant cursor,
@@ -29,13 +32,33 @@ public record Plan(
         List<NewTick> opened,
         List<OpenTick> closed,
         int caughtUp,
-        List<Slot> due) {
+        List<Slot> due,
+        List<OpenTick> displaced,
+        @Nullable TakeOver takeOver,
+        @Nullable String brake) {
+
+    /** Of a job with neither a buffer nor a brake. */
+    public Plan(
+            Instant cursor,
+            @Nullable Instant cutBackTo,
+            @Nullable SlotRange dropped,
+            @Nullable SlotRange skippedRange,
+            List<Slot> skipped,
+            List<NewTick> opened,
+            List<OpenTick> closed,
+            int caughtUp,
+            List<Slot> due) {
+        this(cursor, cutBackTo, dropped, skippedRange, skipped, opened, closed, caughtUp, due, List.of(), null, null);
+    }
 
     /** So many slots between two instants, both of them included. */
     public record SlotRange(long count, Instant first, Instant last) {}
 
     /** @param onTime whether it runs outside the catch-up cap */
     public record NewTick(Slot slot, boolean onTime) {}
+
+    /** The run under the lease with this token has to make way for the slot. */
+    public record TakeOver(long fence, Slot slot) {}
 
     /** Whether there is anything to write. */
     public boolean changes(Instant cursorBefore) {
@@ -44,10 +67,11 @@ public record Plan(
                 || skippedRange != null
                 || !skipped.isEmpty()
                 || !opened.isEmpty()
-                || !closed.isEmpty();
+                || !closed.isEmpty()
+                || !displaced.isEmpty();
     }
 
-    /** The same without the slots of these keys, which had a row before. */
+    /** The same without the slots of these keys, which had a row, or an attempt, before. */
     public Plan without(Set<String> keys) {
         return new Plan(
                 cursor,
@@ -60,6 +84,11 @@ public record Plan(
                         .toList(),
                 closed,
                 caughtUp,
-                due.stream().filter(slot -> !keys.contains(slot.key())).toList());
+                due.stream().filter(slot -> !keys.contains(slot.key())).toList(),
+                displaced.stream()
+                        .filter(tick -> !keys.contains(tick.slot().key()))
+                        .toList(),
+                takeOver == null || keys.contains(takeOver.slot().key()) ? null : takeOver,
+                brake);
     }
 }

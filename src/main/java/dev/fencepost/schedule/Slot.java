@@ -1,7 +1,9 @@
 package dev.fencepost.schedule;
 
 import java.time.Instant;
+import java.time.format.DateTimeParseException;
 import java.time.temporal.ChronoUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a tick is for: an instant of the job's calendar, or a person's order.
@@ -24,6 +26,19 @@ public record Slot(String key, Instant at) {
     public static Slot manual(Instant instant, String suffix) {
         Instant whole = instant.truncatedTo(ChronoUnit.SECONDS);
         return new Slot(MANUAL + whole + "/" + suffix, whole);
+    }
+
+    /** The order of this key, or null where the text is none. */
+    public static @Nullable Slot ofManualKey(String key) {
+        int end = key.indexOf('/');
+        if (!key.startsWith(MANUAL) || end < 0) {
+            return null;
+        }
+        try {
+            return new Slot(key, Instant.parse(key.substring(MANUAL.length(), end)));
+        } catch (DateTimeParseException e) {
+            return null; // as for any other text
+        }
     }
 
     public boolean isManual() {

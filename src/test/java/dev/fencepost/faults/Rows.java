@@ -178,6 +178,15 @@ final class Rows {
                         row.getString("reason")));
     }
 
+    /** When the newest event of this kind was, in the log of orders. */
+    Instant eventAt(String job, String kind) {
+        return all(
+                        "select at from job_event where job = '" + job + "' and kind = '" + kind
+                                + "' order by id desc limit 1",
+                        row -> instant(row, "at"))
+                .getFirst();
+    }
+
     LeaseRow lease(String job) {
         return all(
                         "select * from lease where resource = '" + job + "'",

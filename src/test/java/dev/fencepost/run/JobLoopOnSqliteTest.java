@@ -25,6 +25,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -102,9 +103,21 @@ class JobLoopOnSqliteTest {
                 threads,
                 new Dice(),
                 events::add,
+                Notices.NONE,
                 OWNER,
                 1 << 20);
-        return new JobLoop(job, store(), runner, new Stubs(), OWNER, time, threads, events::add);
+        return new JobLoop(
+                job,
+                store(),
+                store(),
+                runner,
+                new Stubs(),
+                Notices.NONE,
+                new Places(0, time),
+                OWNER,
+                time,
+                threads,
+                events::add);
     }
 
     /** Time goes by, the job is woken, and has done what there was to do. */
@@ -186,6 +199,11 @@ class JobLoopOnSqliteTest {
 
     private record Ended() implements ChildProcess {
         @Override
+        public long lastOutputBootMillis() {
+            return 0;
+        }
+
+        @Override
         public long pid() {
             return 1;
         }
@@ -214,5 +232,8 @@ class JobLoopOnSqliteTest {
         public byte @Nullable [] result(RunFiles files) {
             return null;
         }
+
+        @Override
+        public void output(RunFiles files, Consumer<String> line) {}
     }
 }

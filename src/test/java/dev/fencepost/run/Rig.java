@@ -14,6 +14,7 @@ import dev.fencepost.host.Spawner;
 import dev.fencepost.host.TestThreads;
 import dev.fencepost.host.Time;
 import dev.fencepost.lease.DeadlineWatch;
+import dev.fencepost.lease.Lease;
 import dev.fencepost.lease.Owner;
 import dev.fencepost.lease.RunId;
 import dev.fencepost.schedule.CatchUp;
@@ -55,6 +56,7 @@ public final class Rig implements AutoCloseable {
     public final Owner owner = new Owner("me");
     public final People children = new People();
     public final Folders folders = new Folders();
+    public final Told notices = new Told();
     public final NoPublications publications = new NoPublications();
     public final DeadlineWatch watch = new DeadlineWatch(time);
     public final JdbcStore real;
@@ -80,6 +82,7 @@ public final class Rig implements AutoCloseable {
                 spawner,
                 new Dice(),
                 events::add,
+                notices,
                 owner,
                 1 << 20);
         dispatcher = new Dispatcher(
@@ -95,7 +98,11 @@ public final class Rig implements AutoCloseable {
     }
 
     public JobLoop loop(Job job) {
-        return new JobLoop(job, store, runner, children, owner, time, spawner, events::add);
+        return loop(job, new Places(0, time));
+    }
+
+    public JobLoop loop(Job job, Places places) {
+        return new JobLoop(job, store, store, runner, children, notices, places, owner, time, spawner, events::add);
     }
 
     public static Job job(String id) {
@@ -117,6 +124,26 @@ public final class Rig implements AutoCloseable {
                 maxAttempts,
                 null,
                 List.of());
+    }
+
+    /** With these policies. */
+    public static Job with(Job job, Policies policies) {
+        return new Job(
+                job.id(),
+                job.schedule(),
+                job.zone(),
+                job.action(),
+                job.secrets(),
+                job.ttl(),
+                job.timeout(),
+                job.grace(),
+                job.catchUp(),
+                job.startFrom(),
+                job.maxAttempts(),
+                job.freshAfter(),
+                job.publish(),
+                policies,
+                job.notifiers());
     }
 
     public Slot slot() {
@@ -364,12 +391,38 @@ public final class Rig implements AutoCloseable {
         }
     }
 
+    /** What notifiers would be told. */
+    public static final class Told implements Notices {
+        public final List<String> started = new ArrayList<>();
+        public final List<Completion> ended = new ArrayList<>();
+        public final List<Pause> paused = new ArrayList<>();
+
+        @Override
+        public void started(Job job, Slot slot, int attempt, Lease lease) {
+            started.add(slot.key() + " " + attempt);
+        }
+
+        @Override
+        public void ended(Job job, Slot slot, int attempt, Lease lease, Completion completion) {
+            ended.add(completion);
+        }
+
+        @Override
+        public void paused(Job job, Pause pause) {
+            paused.add(pause);
+        }
+    }
+
     /** Lives for one look at it, in which something may happen; ends with the given code, or when it is stopped. */
     public final class Child implements ChildProcess {
         public final Children.Spec spec;
         public final List<Duration> stops = new ArrayList<>();
         public int code;
         public boolean hangs;
+        /** It writes something at each look, so to speak. */
+        public boolean talks;
+
+        private long lastOutput = time.bootMillis();
         private boolean lived;
 
         Child(Children.Spec spec) {
@@ -392,9 +445,15 @@ public final class Rig implements AutoCloseable {
             }
             if (hangs) {
                 time.pass(limit);
+                lastOutput = talks ? time.bootMillis() : lastOutput;
                 return null;
             }
             return new Exit(code, null);
+        }
+
+        @Override
+        public long lastOutputBootMillis() {
+            return lastOutput;
         }
 
         @Override
@@ -411,6 +470,8 @@ public final class Rig implements AutoCloseable {
     /** No files at all. */
     public static final class Folders implements Workspace {
         public Runnable preparing = () -> {};
+        public byte @Nullable [] result;
+        public List<String> output = List.of();
 
         @Override
         public RunFiles prepare(String job, Slot slot, int attempt, RunId runId) throws IOException {
@@ -420,7 +481,12 @@ public final class Rig implements AutoCloseable {
 
         @Override
         public byte @Nullable [] result(RunFiles files) {
-            return null;
+            return result;
+        }
+
+        @Override
+        public void output(RunFiles files, Consumer<String> line) {
+            output.forEach(line);
         }
     }
 

@@ -25,6 +25,11 @@ class StopRequestTest {
         final List<Duration> stops = new ArrayList<>();
 
         @Override
+        public long lastOutputBootMillis() {
+            return 0;
+        }
+
+        @Override
         public void stop(Duration grace) {
             stops.add(grace);
         }

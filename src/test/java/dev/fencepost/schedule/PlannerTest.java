@@ -57,7 +57,17 @@ class PlannerTest {
     }
 
     private static Plan plan(Schedule schedule, CatchUp catchUp, Instant planningSince, Backlog backlog) {
-        return Planner.plan(schedule, catchUp, 2, planningSince, backlog);
+        return plan(schedule, catchUp, Overlap.SKIP, null, planningSince, backlog);
+    }
+
+    private static Plan plan(
+            Schedule schedule,
+            CatchUp catchUp,
+            Overlap overlap,
+            @Nullable String brake,
+            Instant planningSince,
+            Backlog backlog) {
+        return Planner.plan(new Planner.Rules(schedule, catchUp, overlap, 2, brake), planningSince, backlog);
     }
 
     /** The runner has just been started. */
@@ -498,6 +508,272 @@ class PlannerTest {
     }
 
     @Nested
+    class Buffers {
+
+        private static final String GRANTED = "2026-01-01T00:00:00.050Z";
+        private static final OpenTick RUNNING = new OpenTick(Slot.at(at("2026-01-01T00:00:00Z")), true, 1, 0, true);
+
+        private static Plan bufferOne(CatchUp catchUp, Backlog backlog) {
+            return plan(EACH_MINUTE, catchUp, Overlap.BUFFER_ONE, null, ALWAYS, backlog);
+        }
+
+        @Test
+        void theNewestOverlappingSlotStaysOpenAndTheOlderOnesAreSkipped() {
+            Plan plan = bufferOne(NONE, held("2026-01-01T00:00:00Z", "2026-01-01T00:03:00.010Z", GRANTED, RUNNING));
+            assertEquals(instants("2026-01-01T00:01:00Z", "2026-01-01T00:02:00Z"), skipped(plan));
+            assertEquals(List.of(new NewTick(Slot.at(at("2026-01-01T00:03:00Z")), true)), plan.opened());
+            assertEquals(0, plan.caughtUp());
+            assertNull(plan.dropped());
+            assertNull(plan.takeOver());
+            assertEquals(at("2026-01-01T00:03:00Z"), plan.cursor());
+        }
+
+        @Test
+        void aNewerSlotTakesThePlaceOfTheOneThatWaits() {
+            OpenTick waits = open("2026-01-01T00:01:00Z", true, 0, 0);
+            Plan plan =
+                    bufferOne(NONE, held("2026-01-01T00:01:00Z", "2026-01-01T00:02:00.010Z", GRANTED, waits, RUNNING));
+            assertEquals(List.of(waits), plan.displaced());
+            assertEquals(instants("2026-01-01T00:02:00Z"), due(plan));
+            assertEquals(List.of(), skipped(plan));
+            assertEquals(List.of(), plan.closed());
+            assertTrue(plan.changes(at("2026-01-01T00:01:00Z")));
+        }
+
+        /** However long the run before it took, and although nothing is caught up. */
+        @Test
+        void theSlotThatWaitedRunsNextAndIsNoCatchUp() {
+            Plan plan = bufferOne(
+                    NONE,
+                    idle("2026-01-01T00:01:00Z", "2026-01-01T00:01:59Z", open("2026-01-01T00:01:00Z", true, 0, 0)));
+            assertEquals(instants("2026-01-01T00:01:00Z"), due(plan));
+            assertFalse(plan.changes(at("2026-01-01T00:01:00Z")));
+        }
+
+        @Test
+        void whatWasMissedOrIsOrderedOrWasTriedIsNotDisplaced() {
+            OpenTick missed = open("2025-12-31T23:59:00Z", false, 0, 0);
+            OpenTick tried = open("2026-01-01T00:00:30Z", true, 1, 1);
+            OpenTick ordered = new OpenTick(Slot.at(at("2025-12-31T20:00:00Z")), true, 0, 0, false, null, true);
+            Plan plan = bufferOne(
+                    max(5),
+                    held("2026-01-01T00:00:00Z", "2026-01-01T00:01:00Z", GRANTED, tried, missed, ordered, RUNNING));
+            assertEquals(List.of(), plan.displaced());
+            assertEquals(4, plan.due().size());
+        }
+
+        @Test
+        void manyOldSkipsAreARangeAndTheNewestStillWaits() {
+            Plan plan =
+                    bufferOne(NONE, held("2026-01-01T00:00:00Z", "2026-01-31T00:00:00Z", "2026-01-01T00:00:00.010Z"));
+            assertEquals(range(43_099, "2026-01-01T00:01:00Z", "2026-01-30T22:19:00Z"), plan.skippedRange());
+            assertEquals(100, plan.skipped().size());
+            assertEquals(instants("2026-01-31T00:00:00Z"), due(plan));
+        }
+
+        @Test
+        void withoutALeaseNothingWaitsInABuffer() {
+            Plan plan = bufferOne(CatchUp.DEFAULT, idle("2026-01-01T00:00:00Z", "2026-01-01T00:01:00Z"));
+            assertEquals(
+                    plan(EACH_MINUTE, CatchUp.DEFAULT, ALWAYS, idle("2026-01-01T00:00:00Z", "2026-01-01T00:01:00Z")),
+                    plan);
+        }
+
+        @Test
+        void aTakeOverAsksTheHolderToStopAndTheSlotWaits() {
+            Plan plan = plan(
+                    EACH_MINUTE,
+                    NONE,
+                    Overlap.TAKE_OVER,
+                    null,
+                    ALWAYS,
+                    held("2026-01-01T00:00:00Z", "2026-01-01T00:02:00Z", GRANTED, RUNNING));
+            Slot newest = Slot.at(at("2026-01-01T00:02:00Z"));
+            assertEquals(new Plan.TakeOver(7, newest), plan.takeOver());
+            assertEquals(List.of(newest), plan.due());
+            assertEquals(instants("2026-01-01T00:01:00Z"), skipped(plan));
+            Plan again = plan(
+                    EACH_MINUTE,
+                    NONE,
+                    Overlap.TAKE_OVER,
+                    null,
+                    ALWAYS,
+                    held(
+                            "2026-01-01T00:02:00Z",
+                            "2026-01-01T00:02:01Z",
+                            GRANTED,
+                            open("2026-01-01T00:02:00Z", true, 0, 0),
+                            RUNNING));
+            assertNull(again.takeOver(), "asked once for a slot");
+        }
+
+        @Test
+        void aRunThatAPersonHasOrderedIsNotTakenOver() {
+            Backlog backlog = new Backlog(
+                    at("2026-01-01T00:01:00Z"), at("2026-01-01T00:00:00Z"), List.of(), new Held(at(GRANTED), 7, true));
+            Plan plan = plan(EACH_MINUTE, NONE, Overlap.TAKE_OVER, null, ALWAYS, backlog);
+            assertNull(plan.takeOver());
+            assertEquals(instants("2026-01-01T00:01:00Z"), due(plan), "it waits");
+        }
+    }
+
+    @Nested
+    class FurtherTries {
+
+        private static OpenTick retry(String slot, int attempts, String notBefore) {
+            return new OpenTick(Slot.at(at(slot)), true, attempts, attempts, false, at(notBefore), false);
+        }
+
+        private static Plan plan(CatchUp catchUp, int maxAttempts, Backlog backlog) {
+            return Planner.plan(
+                    new Planner.Rules(EACH_MINUTE, catchUp, Overlap.SKIP, maxAttempts, null), ALWAYS, backlog);
+        }
+
+        /** OVR-03: the slot that comes due first is run first. */
+        @Test
+        void aRetryIsNotDueBeforeItsTimeAndTheNextSlotIsNotHeldUp() {
+            OpenTick failed = retry("2026-01-01T00:00:00Z", 1, "2026-01-01T00:01:35Z");
+            Plan next = plan(CatchUp.DEFAULT, 3, idle("2026-01-01T00:00:00Z", "2026-01-01T00:01:00Z", failed));
+            assertEquals(instants("2026-01-01T00:01:00Z"), due(next));
+            assertEquals(List.of(), next.closed());
+            Plan then = plan(CatchUp.DEFAULT, 3, idle("2026-01-01T00:01:00Z", "2026-01-01T00:01:35Z", failed));
+            assertEquals(instants("2026-01-01T00:00:00Z"), due(then));
+        }
+
+        /** OVR-03: failures do not pile up. */
+        @Test
+        void ofSlotsThatWaitForARetryOnlyTheNewestStayWithinTheCap() {
+            Plan plan = plan(
+                    CatchUp.DEFAULT,
+                    3,
+                    idle(
+                            "2026-01-01T00:01:00Z",
+                            "2026-01-01T00:01:10Z",
+                            retry("2026-01-01T00:01:00Z", 1, "2026-01-01T00:02:35Z"),
+                            retry("2026-01-01T00:00:00Z", 1, "2026-01-01T00:01:35Z")));
+            assertEquals(List.of("2026-01-01T00:00:00Z"), closed(plan));
+            assertEquals(List.of(), due(plan));
+        }
+
+        @Test
+        void whereNothingIsCaughtUpTheNewestRetryHasAPlaceAllTheSame() {
+            Plan plan = plan(
+                    NONE,
+                    3,
+                    idle(
+                            "2026-01-01T00:01:00Z",
+                            "2026-01-01T00:02:35Z",
+                            retry("2026-01-01T00:01:00Z", 1, "2026-01-01T00:02:35Z"),
+                            retry("2026-01-01T00:00:00Z", 1, "2026-01-01T00:01:35Z")));
+            assertEquals(instants("2026-01-01T00:01:00Z", "2026-01-01T00:02:00Z"), due(plan));
+            assertEquals(List.of("2026-01-01T00:00:00Z"), closed(plan));
+        }
+
+        @Test
+        void whatIsOrderedIsDueOutsideTheCapAndAtItsTime() {
+            OpenTick now = new OpenTick(Slot.at(at("2025-06-01T00:00:00Z")), false, 4, 0, false, null, true);
+            OpenTick later = new OpenTick(
+                    Slot.manual(at("2026-01-01T00:00:00Z"), "x"), false, 1, 1, false, at("2026-01-01T01:00:00Z"), true);
+            OpenTick usedUp = new OpenTick(Slot.at(at("2025-07-01T00:00:00Z")), false, 4, 2, false, null, true);
+            Backlog backlog = idle("2026-01-01T00:00:00Z", "2026-01-01T00:00:30Z", now, later, usedUp);
+            for (Plan plan : List.of(plan(NONE, 2, backlog), Planner.ordersOnly(2, backlog))) {
+                assertEquals(instants("2025-06-01T00:00:00Z"), due(plan));
+                assertEquals(List.of(usedUp), plan.closed());
+            }
+        }
+    }
+
+    @Nested
+    class StandingStill {
+
+        @Test
+        void ofAPausedJobNothingIsPlannedButOrders() {
+            OpenTick schedule = open("2026-01-01T00:00:00Z", true, 0, 0);
+            OpenTick usedUp = open("2025-12-31T23:59:00Z", true, 2, 2);
+            Slot manual = Slot.manual(at("2026-01-01T05:00:00Z"), "x");
+            Plan plan = Planner.ordersOnly(
+                    2,
+                    idle(
+                            "2026-01-01T00:00:00Z",
+                            "2026-01-01T05:00:01Z",
+                            schedule,
+                            usedUp,
+                            new OpenTick(manual, false, 0, 0, false)));
+            assertEquals(List.of(manual), plan.due());
+            assertFalse(plan.changes(at("2026-01-01T00:00:00Z")));
+        }
+
+        /** CAT-15: the end of the pause moves the cursor, so what lies inside is neither run nor dropped. */
+        @Test
+        void slotsInsideAPauseAreNotMissed() {
+            Schedule daily = cron("0 3 * * *", "UTC");
+            Backlog resumed = idle("2026-06-22T04:00:00Z", "2026-06-22T04:00:00Z");
+            Plan plan = afterDowntime(daily, max(2), resumed);
+            assertFalse(plan.changes(resumed.cursor()));
+            assertEquals(at("2026-06-23T03:00:00Z"), daily.next(resumed.now()));
+        }
+
+        @Test
+        void aBrakeDropsWhatIsDueWithItsReasonAndLeavesOrdersAlone() {
+            Slot manual = Slot.manual(at("2026-01-01T00:02:00Z"), "x");
+            OpenTick untried = open("2026-01-01T00:01:00Z", true, 0, 0);
+            OpenTick tried = open("2026-01-01T00:00:00Z", true, 1, 1);
+            Plan plan = plan(
+                    EACH_MINUTE,
+                    max(5),
+                    Overlap.TAKE_OVER,
+                    "max-runs-per-day 3 reached",
+                    ALWAYS,
+                    idle(
+                            "2026-01-01T00:01:00Z",
+                            "2026-01-01T00:03:00Z",
+                            untried,
+                            tried,
+                            new OpenTick(manual, false, 0, 0, false)));
+            assertEquals(range(2, "2026-01-01T00:02:00Z", "2026-01-01T00:03:00Z"), plan.dropped());
+            assertEquals("max-runs-per-day 3 reached", plan.brake());
+            assertEquals(Set.of(untried, tried), Set.copyOf(plan.closed()));
+            assertEquals(List.of(manual), plan.due());
+            assertEquals(List.of(), plan.opened());
+        }
+
+        @Test
+        void aBrakeNeitherBuffersNorTakesOver() {
+            Plan plan = plan(
+                    EACH_MINUTE,
+                    max(5),
+                    Overlap.TAKE_OVER,
+                    "enough",
+                    ALWAYS,
+                    held("2026-01-01T00:00:00Z", "2026-01-01T00:01:00Z", "2026-01-01T00:00:00.050Z"));
+            assertEquals(instants("2026-01-01T00:01:00Z"), skipped(plan));
+            assertNull(plan.takeOver());
+            assertEquals(List.of(), plan.opened());
+        }
+    }
+
+    @Nested
+    class WaitingForAPlace {
+
+        /** Hours of waiting must not make a flood: what waited longer than a slot may be late counts as missed, but for the newest. */
+        @Test
+        void olderOnesOfTheSlotsThatWaitCountTowardTheCap() {
+            Plan plan = plan(
+                    EACH_MINUTE,
+                    CatchUp.DEFAULT,
+                    ALWAYS,
+                    idle(
+                            "2026-01-01T00:05:00Z",
+                            "2026-01-01T00:06:01Z",
+                            open("2026-01-01T00:05:00Z", true, 0, 0),
+                            open("2026-01-01T00:04:00Z", true, 0, 0),
+                            open("2026-01-01T00:03:00Z", true, 0, 0)));
+            assertEquals(instants("2026-01-01T00:05:00Z", "2026-01-01T00:06:00Z"), due(plan));
+            assertEquals(List.of("2026-01-01T00:04:00Z", "2026-01-01T00:03:00Z"), closed(plan));
+        }
+    }
+
+    @Nested
     class Anchors {
 
         /** INT-01 */
@@ -599,6 +875,7 @@ class PlannerTest {
             for (int life = 0; life < 200; life++) {
                 Schedule schedule = schedule(random);
                 CatchUp catchUp = catchUp(random);
+                Overlap overlap = Overlap.values()[random.nextInt(3)];
                 Instant start = at("2026-10-24T00:00:00Z").plusSeconds(random.nextLong(100_000));
                 Instant now = start;
                 Instant cursor = start;
@@ -618,7 +895,17 @@ class PlannerTest {
                                 tick -> tick.running() && ended.add(tick.slot().key()));
                     }
                     Held held = heldSince == null ? null : new Held(heldSince, look);
-                    Plan plan = plan(schedule, catchUp, since, new Backlog(now, cursor, List.copyOf(open), held));
+                    String brake = random.nextInt(20) == 0 ? "enough" : null;
+                    Plan plan = plan(
+                            schedule,
+                            catchUp,
+                            overlap,
+                            brake,
+                            since,
+                            new Backlog(now, cursor, List.copyOf(open), held));
+                    for (OpenTick tick : plan.displaced()) {
+                        assertTrue(open.remove(tick) && ended.add(tick.slot().key()), "displaced twice: " + tick);
+                    }
                     cursor = plan.cursor();
                     dropped += count(plan.dropped()) + count(plan.skippedRange());
                     for (Slot slot : plan.skipped()) {

@@ -22,6 +22,7 @@ import dev.fencepost.run.Pause.Cause;
 import dev.fencepost.run.Start;
 import dev.fencepost.schedule.CatchUp;
 import dev.fencepost.schedule.Every;
+import dev.fencepost.schedule.Overlap;
 import dev.fencepost.schedule.Plan;
 import dev.fencepost.schedule.Plan.SlotRange;
 import dev.fencepost.schedule.Planner;
@@ -221,7 +222,9 @@ abstract class OrdersContract extends Contract {
             assertTrue(store().endPause(job.id()));
             Instant now = store().now();
             Plan plan = Planner.plan(
-                    job.schedule(), job.catchUp(), 2, now, situation(job).backlog());
+                    new Planner.Rules(job.schedule(), job.catchUp(), Overlap.SKIP, 2, null),
+                    now,
+                    situation(job).backlog());
             assertEquals(
                     IntStream.rangeClosed(1, 3)
                             .mapToObj(i -> Slot.at(until.plusSeconds(60L * i)))

@@ -33,6 +33,7 @@ import dev.fencepost.schedule.Backlog;
 import dev.fencepost.schedule.Backlog.OpenTick;
 import dev.fencepost.schedule.CatchUp;
 import dev.fencepost.schedule.Every;
+import dev.fencepost.schedule.Overlap;
 import dev.fencepost.schedule.Plan;
 import dev.fencepost.schedule.Plan.NewTick;
 import dev.fencepost.schedule.Plan.SlotRange;
@@ -801,7 +802,10 @@ abstract class StoreContract extends Contract {
 
         private Plan planned(Job job) {
             Backlog backlog = situation(job).backlog();
-            Plan plan = Planner.plan(job.schedule(), job.catchUp(), job.maxAttempts(), Instant.EPOCH, backlog);
+            Plan plan = Planner.plan(
+                    new Planner.Rules(job.schedule(), job.catchUp(), Overlap.SKIP, job.maxAttempts(), null),
+                    Instant.EPOCH,
+                    backlog);
             return plan.changes(backlog.cursor()) ? assertNotNull(store().apply(job, backlog, plan)) : plan;
         }
 

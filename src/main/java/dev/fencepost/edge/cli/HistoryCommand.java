@@ -5,6 +5,7 @@ import dev.fencepost.edge.config.Finding;
 import dev.fencepost.edge.config.JobsFile;
 import dev.fencepost.edge.config.Nearest;
 import dev.fencepost.run.Attempt;
+import dev.fencepost.run.Classification;
 import dev.fencepost.run.History.Entry;
 import dev.fencepost.run.History.JobSummary;
 import dev.fencepost.run.History.Range;
@@ -13,6 +14,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.TreeSet;
 import java.util.concurrent.Callable;
@@ -122,6 +124,8 @@ final class HistoryCommand implements Callable<Integer> {
                 attempt == null ? null : attempt.signal(),
                 "reason",
                 attempt == null ? entry.tickReason() : attempt.reason(),
+                "classification",
+                attempt == null ? null : attempt.classification(),
                 "dropped",
                 range == null
                         ? null
@@ -149,10 +153,16 @@ final class HistoryCommand implements Callable<Integer> {
                         took(attempt.startedAt(), attempt.endedAt()),
                         exit(attempt),
                         LeaseForms.shortOwner(attempt.owner()),
-                        dash(attempt.reason()));
+                        dash(reason(attempt)));
             }
         }
         table.print(shared.surroundings().out());
+    }
+
+    /** With the kind of the failure, where something told it. */
+    private static @Nullable String reason(Attempt attempt) {
+        Classification kind = attempt.classification();
+        return kind == null ? attempt.reason() : kind.name().toLowerCase(Locale.ROOT) + ": " + attempt.reason();
     }
 
     private static String dash(@Nullable Object value) {

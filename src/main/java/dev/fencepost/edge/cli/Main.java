@@ -83,6 +83,12 @@ public class Main {
         line.addSubcommand("status", new StatusCommand(shared));
         line.addSubcommand("history", new HistoryCommand(shared));
         line.addSubcommand("events", new EventsCommand(shared));
+        line.addSubcommand("why", new WhyCommand(shared));
+        line.addSubcommand("trigger", new TriggerCommand(shared));
+        line.addSubcommand("pause", new PauseCommand(shared));
+        line.addSubcommand("resume", new ResumeCommand(shared));
+        line.addSubcommand("cancel", new CancelCommand(shared));
+        line.addSubcommand("reload", new ReloadCommand(shared));
         LeaseCommand.addTo(line, shared);
         EffectsCommand.addTo(line, shared);
         WorkCommand.addTo(line, shared);

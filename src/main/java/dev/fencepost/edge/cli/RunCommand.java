@@ -1,5 +1,6 @@
 package dev.fencepost.edge.cli;
 
+import dev.fencepost.Node;
 import dev.fencepost.edge.Assembly;
 import dev.fencepost.edge.config.InstantText;
 import dev.fencepost.edge.config.JobsFile;
@@ -11,13 +12,17 @@ import dev.fencepost.effect.EffectView;
 import dev.fencepost.host.Event;
 import dev.fencepost.host.Journal;
 import dev.fencepost.host.Spawner;
+import dev.fencepost.host.Time;
 import dev.fencepost.lease.Incarnation;
 import dev.fencepost.lease.Lease;
 import dev.fencepost.lease.Refusal;
 import dev.fencepost.run.Job;
+import dev.fencepost.run.OrderWatch;
+import dev.fencepost.run.Orders;
 import dev.fencepost.run.Outcome;
 import dev.fencepost.run.Runner.Result;
 import dev.fencepost.run.StopRequest;
+import dev.fencepost.run.StopRequest.Reason;
 import dev.fencepost.run.Workspace.RunFiles;
 import dev.fencepost.schedule.Slot;
 import java.io.IOException;
@@ -27,6 +32,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
@@ -61,6 +67,9 @@ final class RunCommand implements Callable<Integer> {
 
     /** What the run announced is sent for so long; what is left then waits for the service or the next run. */
     private static final Duration SENDING_PATIENCE = Duration.ofMinutes(2);
+
+    /** Notices of the run are waited for so long. */
+    private static final Duration NOTIFYING_PATIENCE = Duration.ofSeconds(15);
 
     @Parameters(paramLabel = "JOB", description = "The id of the job.")
     @SuppressWarnings("NullAway.Init")
@@ -116,9 +125,14 @@ final class RunCommand implements Callable<Integer> {
                 throw usage("the slot " + wanted + " is still to come", job, wanted);
             }
             Slot slot = wanted == null ? manual(opened, now) : Slot.at(wanted);
-            Assembly.Crew crew = opened.assembly().crew(opened.store(), stateDirectory(opened), file.allSinks());
+            Assembly.Crew crew =
+                    opened.assembly().crew(opened.store(), stateDirectory(opened), file.allSinks(), List.of(job));
             opened.assembly().spawner().platformThread("deadline-watch", crew.watch());
-            return run(opened, crew, job, slot, witness);
+            try {
+                return run(opened, crew, job, slot, witness);
+            } finally {
+                crew.notifications().close(NOTIFYING_PATIENCE);
+            }
         }
     }
 
@@ -137,13 +151,8 @@ final class RunCommand implements Callable<Integer> {
     }
 
     private ParameterException usage(String what, Job job, Instant wanted) {
-        Instant before = job.schedule().latest(wanted.minusSeconds(1));
-        Instant after = job.schedule().next(wanted);
         return new ParameterException(
-                spec.commandLine(),
-                "--slot: " + what + "\n    the slot before it is "
-                        + (before == null ? "none" : before) + ", the one after it "
-                        + (after == null ? "none" : after));
+                spec.commandLine(), NeighbouringSlots.words("--slot", what, job.schedule(), wanted));
     }
 
     private StateDirectory stateDirectory(OpenedStore opened) {
@@ -161,9 +170,11 @@ final class RunCommand implements Callable<Integer> {
         Output output = new Output(opened);
         Stopwatch watch = Stopwatch.start();
         Result result;
+        Spawner.Task orders = opened.assembly().spawner().virtualThread("orders", () -> obey(opened, crew, job, stop));
         try (StopSignals ignored = new StopSignals(count -> stopped(stop, job, count))) {
             result = claimAndRun(opened, crew, job, slot, stop, output);
         } finally {
+            orders.interrupt();
             output.end();
         }
         return switch (result) {
@@ -183,7 +194,34 @@ final class RunCommand implements Callable<Integer> {
     private void stopped(StopRequest stop, Job job, int count) {
         // At once, but the second time only: a child that cleans up gets its grace.
         Duration grace = count == 1 ? job.grace() : Duration.ZERO;
-        stop.request(StopRequest.Reason.CANCEL, "stopped by a signal to fencepost run", grace);
+        stop.request(Reason.CANCEL, "stopped by a signal to fencepost run", grace);
+    }
+
+    /** What is ordered through the store holds for this run too, as for those of the service. */
+    private static void obey(OpenedStore opened, Assembly.Crew crew, Job job, StopRequest stop) {
+        Time time = opened.assembly().time();
+        OrderWatch.Listener stopping = new OrderWatch.Listener() {
+            @Override
+            public void stop(Orders.Stop order) {
+                Reason reason = order.takeOver() ? Reason.SUPERSEDED : Reason.CANCEL;
+                stop.request(reason, String.valueOf(order.reason()), job.grace());
+            }
+
+            @Override
+            public void ordered(@Nullable Set<String> jobs) {}
+
+            @Override
+            public void reload() {}
+        };
+        OrderWatch watch = new OrderWatch(opened.store(), crew.owner(), time, stopping);
+        try {
+            while (true) {
+                watch.look();
+                time.sleep(Node.LOOK_AHEAD);
+            }
+        } catch (InterruptedException ended) {
+            Thread.currentThread().interrupt();
+        }
     }
 
     private Result claimAndRun(
@@ -191,7 +229,7 @@ final class RunCommand implements Callable<Integer> {
             throws InterruptedException {
         for (int claims = 1; ; claims++) {
             Result result =
-                    crew.runner().run(job, slot, crew.runner().newRunId(), stop, slotText != null, output::follow);
+                    crew.runner().runOnce(job, slot, crew.runner().newRunId(), stop, slotText != null, output::follow);
             if (!(result instanceof Result.Held held)
                     || claims == MOST_CLAIMS
                     || !crew.children().provablyDead(held.by().owner())) {

@@ -4,10 +4,12 @@ import dev.fencepost.edge.config.JobsFile;
 import dev.fencepost.edge.host.StateDirectory;
 import dev.fencepost.lease.LeaseView;
 import dev.fencepost.run.Attempt;
+import dev.fencepost.run.History.Deferral;
 import dev.fencepost.run.History.JobSummary;
 import dev.fencepost.run.History.LastTick;
 import dev.fencepost.run.Job;
 import dev.fencepost.run.Outcome;
+import dev.fencepost.run.Pause;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.time.Instant;
@@ -26,7 +28,7 @@ import picocli.CommandLine.Command;
 /** Shows what is: each job with its next slot, its lease, its last outcome and its counts. Changes nothing. */
 @Command(
         description = {
-            "Shows each job: next slot, who runs it, last outcome, counts.",
+            "Shows each job: next slot, who runs it, last outcome, counts, pauses; and the nodes on this store.",
             "Reads the store and changes nothing. Next slots come from the jobs file, where there is one."
         },
         footer = {
@@ -51,6 +53,8 @@ final class StatusCommand implements Callable<Integer> {
      *
      * @param lease only if it is live
      * @param running only if it stands under that lease
+     * @param pause only if it is in force
+     * @param deferral only until its time has come
      */
     private record Line(
             String id,
@@ -58,7 +62,9 @@ final class StatusCommand implements Callable<Integer> {
             @Nullable JobSummary summary,
             @Nullable Instant next,
             @Nullable LeaseView lease,
-            @Nullable Attempt running) {
+            @Nullable Attempt running,
+            @Nullable Pause pause,
+            @Nullable Deferral deferral) {
 
         static Line of(String id, @Nullable Job job, @Nullable JobSummary summary, Instant now) {
             LeaseView lease = summary == null
@@ -68,8 +74,17 @@ final class StatusCommand implements Callable<Integer> {
                     : summary.lease();
             Attempt open = summary == null ? null : summary.running();
             boolean running = open != null && lease != null && open.runId().equals(lease.runId());
+            Pause pause = summary == null ? null : summary.pause();
+            Deferral deferral = summary == null ? null : summary.deferral();
             return new Line(
-                    id, job, summary, job == null ? null : job.schedule().next(now), lease, running ? open : null);
+                    id,
+                    job,
+                    summary,
+                    job == null ? null : job.schedule().next(now),
+                    lease,
+                    running ? open : null,
+                    pause != null && pause.isInForce(now) ? pause : null,
+                    deferral != null && deferral.until().isAfter(now) ? deferral : null);
         }
 
         ZoneId zone() {
@@ -83,6 +98,7 @@ final class StatusCommand implements Callable<Integer> {
         try (OpenedStore opened = OpenedStore.existing(shared, file)) {
             List<Line> lines = lines(file, opened.store().jobs(), opened.store().now());
             lines.forEach(this::warnOfOtherSchedule);
+            List<NodeLine> nodes = NodeLine.of(opened.store());
             String node = node();
             if (shared.json()) {
                 Json.print(
@@ -93,9 +109,12 @@ final class StatusCommand implements Callable<Integer> {
                                 "store",
                                 opened.store().describe(),
                                 "jobs",
-                                lines.stream().map(StatusCommand::json).toList()));
+                                lines.stream().map(StatusCommand::json).toList(),
+                                "nodes",
+                                nodes.stream().map(NodeLine::json).toList()));
             } else {
                 print(file, lines, node, opened.store().describe());
+                NodeLine.print(nodes, shared.surroundings().out());
             }
         }
         return ExitCode.FINE;
@@ -147,7 +166,7 @@ final class StatusCommand implements Callable<Integer> {
                 "next_slot",
                 line.next,
                 "paused",
-                false,
+                line.pause != null,
                 "running",
                 running == null
                         ? null
@@ -177,7 +196,13 @@ final class StatusCommand implements Callable<Integer> {
                                 "ended_at",
                                 last.endedAt()),
                 "counts",
-                counts(line.summary));
+                counts(line.summary),
+                "pause",
+                OrderForms.json(line.pause),
+                "deferred",
+                line.deferral == null
+                        ? null
+                        : Json.object("until", line.deferral.until(), "reason", line.deferral.reason()));
     }
 
     /** All eight, in a fixed order. */
@@ -224,11 +249,41 @@ final class StatusCommand implements Callable<Integer> {
                     countsText(line.summary));
         }
         table.print(out);
+        boolean first = true;
+        for (Line line : lines) {
+            if (line.pause != null || line.deferral != null) {
+                out.print(first ? System.lineSeparator() : "");
+                first = false;
+                out.println(Printable.text(stopped(line)));
+            }
+        }
+    }
+
+    /** Since when, until when, by whom and why. */
+    private static String stopped(Line line) {
+        Pause pause = line.pause;
+        if (pause == null) {
+            Deferral deferral = Objects.requireNonNull(line.deferral);
+            return line.id + " is deferred until " + SlotText.local(deferral.until(), line.zone()) + " by a usage limit"
+                    + because(deferral.reason());
+        }
+        String who = switch (pause.cause()) {
+            case PERSON -> "by " + pause.by();
+            case FAILURES -> "by the brake pause-after-failures";
+            case AUTH -> "by the brake for failed logins";
+        };
+        return line.id + " is paused " + who + " since " + SlotText.local(pause.since(), line.zone()) + " until "
+                + (pause.until() == null ? "fencepost resume " + line.id : SlotText.local(pause.until(), line.zone()))
+                + because(pause.reason());
+    }
+
+    private static String because(@Nullable String reason) {
+        return reason == null ? "" : ": " + reason;
     }
 
     private static String state(Line line, boolean thereIsAFile) {
         if (line.running != null) {
-            return "running";
+            return line.pause == null ? "running" : "running, paused";
         }
         if (line.lease != null) {
             return "held";
@@ -238,6 +293,12 @@ final class StatusCommand implements Callable<Integer> {
         }
         if (line.job == null && line.summary != null) {
             return line.summary.retired() ? "retired" : thereIsAFile ? "not in this file" : "idle";
+        }
+        if (line.pause != null) {
+            return "paused";
+        }
+        if (line.deferral != null) {
+            return "deferred";
         }
         return line.summary == null ? "not seen yet" : "idle";
     }

@@ -18,6 +18,12 @@ record TerseJournal(PrintWriter err) implements Journal {
             case Event.Abandoned dead ->
                 line("an earlier attempt at " + dead.slot() + " of " + dead.job() + ", token " + dead.fence()
                         + ", has no living holder and is closed as abandoned");
+            case Event.Notified notice -> {
+                if (notice.trouble() != null) {
+                    line("the " + notice.channel() + " of " + notice.what() + " could not be sent: "
+                            + notice.trouble());
+                }
+            }
             case Event.Note note -> line(note.text());
             default -> {}
         }

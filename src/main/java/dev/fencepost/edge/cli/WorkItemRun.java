@@ -332,7 +332,7 @@ final class WorkItemRun {
         return switch (Objects.requireNonNull(stop.reason())) {
             case LEASE_LOST -> lost(stop.text());
             case TIMEOUT -> failed(stop.text());
-            case SHUTDOWN, CANCEL -> released(Kind.RELEASED, stop.text());
+            case SHUTDOWN, CANCEL, SUPERSEDED -> released(Kind.RELEASED, stop.text());
         };
     }
 

@@ -4,7 +4,7 @@ import dev.fencepost.edge.config.DurationText;
 import dev.fencepost.edge.config.JobsFile;
 import dev.fencepost.edge.remote.RemoteWorkQueue;
 import dev.fencepost.edge.remote.RemoteWorkQueue.Gone;
-import dev.fencepost.work.Pruner;
+import dev.fencepost.run.Pruner;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Objects;

@@ -23,6 +23,8 @@ record Defaults(
         @Nullable Given<Duration> ttl,
         @Nullable Given<Integer> maxAttempts,
         @Nullable Given<Path> workingDir,
+        WrittenPolicies policies,
+        Notification notification,
         Map<String, Given<String>> env) {
 
     static final Duration NO_TIMEOUT = Duration.ZERO;
@@ -46,11 +48,13 @@ record Defaults(
                 null,
                 Given.builtIn(2, "one more try after a crash or a lost lease"),
                 Given.builtIn(baseDir, "the directory of the jobs file"),
+                WrittenPolicies.builtIn(),
+                Notification.NOBODY,
                 Map.of());
     }
 
     /** Reads them from a job or from {@code defaults}; what is not written there comes from the next ones, but for {@code env}. */
-    static Defaults read(Section section, Path baseDir, Defaults next) {
+    static Defaults read(Section section, Path baseDir, Map<String, String> environment, Defaults next) {
         Section catchUp = section.section("catch-up", Keys.CATCH_UP, "catch-up: { max: 1 }");
         Section lease = section.section("lease", Keys.LEASE, "lease: { ttl: 81m }");
         return new Defaults(
@@ -64,6 +68,8 @@ record Defaults(
                 or(lease.read("ttl", text -> DurationText.parse(text, LEAST_TTL, MOST_TTL)), next.ttl),
                 or(section.number("max-attempts", 1, MOST_ATTEMPTS), next.maxAttempts),
                 or(workingDir(section, baseDir), next.workingDir),
+                WrittenPolicies.read(section, next.policies),
+                new NotifyReader(section, baseDir, environment).read(next.notification),
                 new EnvironmentReader(section).variables());
     }
 

@@ -76,6 +76,12 @@ final class EndpointReader {
     /** The address that stands at this key; null if there is none or after an error. */
     @Nullable
     Address addressOf(String key) {
+        return addressOf(key, key);
+    }
+
+    /** @param shownAs the key that people are shown */
+    @Nullable
+    Address addressOf(String key, String shownAs) {
         Given<URI> uri = http.read(key, text -> HttpUrl.parse(text.strip()));
         Given<String> text = http.read(key, String::strip);
         if (uri == null || text == null) {
@@ -88,7 +94,7 @@ final class EndpointReader {
                     "there seems to be a secret in the URL",
                     "put the URL into a file with chmod 600 and name it with url-file");
         }
-        values.add(key, HttpUrl.shown(uri.value()), uri.origin());
+        values.add(shownAs, HttpUrl.shown(uri.value()), uri.origin());
         return new Address(key, new Given<>(new TextOrFile(text.value(), null), text.origin()), uri.value());
     }
 
@@ -136,8 +142,12 @@ final class EndpointReader {
 
     /** All the rest. The time limit is shown by whoever read it. */
     HttpEndpoint endpoint(String method, Address address, Duration timeLimit) {
-        Given<String> contentType =
-                Given.or(http.read("content-type", EndpointReader::mediaType), "application/json", "of the body");
+        return endpoint(method, address, timeLimit, "application/json");
+    }
+
+    /** The same with another type of the body where none is written. */
+    HttpEndpoint endpoint(String method, Address address, Duration timeLimit, String type) {
+        Given<String> contentType = Given.or(http.read("content-type", EndpointReader::mediaType), type, "of the body");
         values.add("content-type", contentType, Values::shown);
         Map<String, TextOrFile> headers = headers();
         Set<String> allowHosts = allowHosts(address.uri());
@@ -148,8 +158,11 @@ final class EndpointReader {
             http.error(
                     address.key(),
                     "the host is this machine or one of its network, which is called only where the file says so",
-                    "write allow-hosts: [" + inYaml(HttpUrl.host(address.uri()))
-                            + "] or allow-private: true beside it");
+                    List.of("ping", "webhook").contains(address.key())
+                            ? "write " + address.key() + ": { url: …, allow-hosts: ["
+                                    + inYaml(HttpUrl.host(address.uri())) + "] }"
+                            : "write allow-hosts: [" + inYaml(HttpUrl.host(address.uri()))
+                                    + "] or allow-private: true beside it");
         }
         return new HttpEndpoint(
                 method,

@@ -64,14 +64,13 @@ final class JobReader {
                 ? Section.of(mapping, idNode, path, findings, Origin.Kind.JOB, Keys.JOB)
                 : Section.absent(idNode, path, findings, Origin.Kind.JOB);
 
-        Defaults own = Defaults.read(job, baseDir, defaults);
+        Defaults own = Defaults.read(job, baseDir, environment, defaults);
         Timing timing = own.zone() == null ? null : Timing.read(job, own.zone().value(), now);
         EnvironmentReader environmentReader = new EnvironmentReader(job);
         Map<String, Given<String>> secrets = environmentReader.secrets(baseDir);
         Map<String, Given<String>> env = new LinkedHashMap<>(defaults.env());
         env.putAll(secrets);
         env.putAll(own.env());
-        Given<String> overlap = job.read("overlap", JobReader::overlap);
         Given<Instant> startFrom = job.read("start-from", InstantText::parse);
         Given<Duration> freshAfter =
                 job.read("fresh-after", text -> DurationText.parse(text, LEAST_FRESH_AFTER, DurationText.LONGEST));
@@ -93,7 +92,6 @@ final class JobReader {
         Action action = isCall
                 ? new CallReader(job, baseDir, ofAction).read(timeout)
                 : command(job, workingDir(own, publish), env, secrets, masked, ofAction);
-        boolean filesMustChange = filesMustChange(job, publish, ofPublish);
         if (timing == null
                 || action == null
                 || !Job.ID.matcher(id).matches()
@@ -107,6 +105,10 @@ final class JobReader {
         warnOfSkips(job, timing, timeout);
         Given<Duration> ttl = own.ttl() != null ? own.ttl() : timing.defaultTtl();
         Given<Duration> fresh = freshAfter != null ? freshAfter : timing.defaultFreshAfter(timeout);
+        Given<Integer> maxAttempts = own.policies().attempts(job, own.maxAttempts());
+        boolean hasGit = publish.stream().anyMatch(each -> each.sink() instanceof SinkDefinition.Git);
+        Values ofPolicies = new Values();
+        Policies policies = own.policies().of(job, timing, timeout, isCall, hasGit, ofPolicies);
 
         Job result = new Job(
                 id,
@@ -121,11 +123,11 @@ final class JobReader {
                         own.catchUpMax().value(),
                         own.catchUpWindow() == null ? null : own.catchUpWindow().value()),
                 startFrom == null ? null : startFrom.value(),
-                own.maxAttempts().value(),
+                maxAttempts.value(),
                 fresh == null ? null : fresh.value(),
                 publish,
-                policies(filesMustChange),
-                List.of());
+                policies,
+                own.notification().notifiers());
 
         Values values = new Values();
         timing.values().forEach(each -> values.add(each.key(), each.text(), each.origin()));
@@ -134,13 +136,16 @@ final class JobReader {
         values.add("timeout", own.timeout(), t -> t.isZero() ? "none" : DurationText.format(t));
         values.add("grace", own.grace(), DurationText::format);
         values.add("lease.ttl", ttl, DurationText::format);
-        values.add("overlap", Given.or(overlap, "skip", "two runs never overlap"), o -> o);
+        values.add("overlap", own.policies().overlap(), WrittenPolicies::word);
         values.add("catch-up.max", own.catchUpMax(), Object::toString);
         values.add("catch-up.window", own.catchUpWindow(), DurationText::format, "no bound");
+        values.add("catch-up.stagger", own.policies().stagger(), DurationText::format);
         values.add("start-from", startFrom, Instant::toString, "from the first time the job is seen");
-        values.add("max-attempts", own.maxAttempts(), Object::toString);
+        values.add("max-attempts", maxAttempts, Object::toString);
+        values.addAll(ofPolicies);
         values.add("fresh-after", fresh, DurationText::format, "no two slots in the coming year");
         values.addAll(ofPublish);
+        own.notification().addTo(values);
         return new Definition(result, Findings.line(idNode), values.all());
     }
 
@@ -200,35 +205,6 @@ final class JobReader {
                 runAs == null ? null : runAs.value());
     }
 
-    private static boolean filesMustChange(Section job, List<Publication> publish, Values values) {
-        Section succeedIf = job.section("succeed-if", Keys.SUCCEED_IF, "succeed-if: { files-changed: true }");
-        Given<Boolean> filesChanged =
-                Given.or(succeedIf.truth("files-changed"), false, "a run that changes nothing is a success");
-        boolean git = publish.stream().anyMatch(each -> each.sink() instanceof SinkDefinition.Git);
-        if (git) {
-            values.add("succeed-if.files-changed", filesChanged, String::valueOf);
-        } else if (filesChanged.value()) {
-            succeedIf.error(
-                    "files-changed",
-                    "without git under publish nobody looks at files",
-                    "write publish: [ { git: { repo: PATH } } ], or remove the key");
-        }
-        return filesChanged.value();
-    }
-
-    private static Policies policies(boolean filesMustChange) {
-        Policies standard = Policies.DEFAULT;
-        return new Policies(
-                standard.overlap(),
-                standard.jitter(),
-                standard.stagger(),
-                standard.silence(),
-                standard.retry(),
-                new Policies.SucceedIf(null, null, false, filesMustChange),
-                standard.classify(),
-                standard.brakes());
-    }
-
     private void checkId(String id, Node at, String jobsPath) {
         if (Job.ID.matcher(id).matches()) {
             return;
@@ -242,18 +218,6 @@ final class JobReader {
                         ? "the job id " + Finding.quote(id) + " has " + length + " characters, the limit is 63"
                         : "the job id " + Finding.quote(id) + " is not allowed",
                 rule);
-    }
-
-    private static String overlap(String text) {
-        return switch (text.strip()) {
-            case "skip" -> "skip";
-            case "buffer-one", "take-over" ->
-                throw new BadValueException(
-                        text.strip() + " is not available in this version", "write skip, or remove the key");
-            default ->
-                throw new BadValueException(
-                        Finding.quote(text) + " is no overlap policy", "write skip, or remove the key");
-        };
     }
 
     private static void warnOfSkips(Section job, Timing timing, @Nullable Duration timeout) {

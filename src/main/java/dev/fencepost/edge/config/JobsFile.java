@@ -2,6 +2,7 @@ package dev.fencepost.edge.config;
 
 import dev.fencepost.effect.SinkDefinition;
 import dev.fencepost.run.Job;
+import dev.fencepost.run.RetentionPolicy;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -19,6 +20,9 @@ import org.jspecify.annotations.Nullable;
  * @param writtenStore the store that the file names, or null when it names none
  * @param drain how long running jobs may go on at a graceful stop
  * @param workKeep how long items of work stay after their end; null for ever
+ * @param maxParallel how many runs this node carries out at a time, or null for any number
+ * @param retention how long history is kept
+ * @param reloadOnChange whether the file is read anew when it changes
  * @param api null where the file does not switch it on
  * @param sinks of {@code sinks:}, by name
  * @param definitions by job id, in the order of the file
@@ -29,6 +33,9 @@ public record JobsFile(
         @Nullable StoreUrl writtenStore,
         Duration drain,
         @Nullable Duration workKeep,
+        @Nullable Integer maxParallel,
+        RetentionPolicy retention,
+        boolean reloadOnChange,
         @Nullable ApiSettings api,
         Map<String, SinkDefinition> sinks,
         Map<String, Definition> definitions,

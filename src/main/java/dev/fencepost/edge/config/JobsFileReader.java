@@ -3,6 +3,7 @@ package dev.fencepost.edge.config;
 import dev.fencepost.effect.SinkDefinition;
 import dev.fencepost.run.Job;
 import dev.fencepost.run.Publication;
+import dev.fencepost.run.RetentionPolicy;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.AccessDeniedException;
@@ -32,6 +33,9 @@ public final class JobsFileReader {
 
     private static final int MOST_JOBS = 1000;
     private static final Duration MOST_DRAIN = Duration.ofHours(24);
+    private static final int MOST_PARALLEL = 1_000;
+    private static final int MOST_TICKS = 1_000_000;
+    private static final Duration LEAST_KEPT = Duration.ofHours(1);
 
     /** A worker whose completion had no answer looks for it as long as its lease lasts, at least. */
     private static final Duration LEAST_KEEP = Duration.ofHours(1);
@@ -84,13 +88,19 @@ public final class JobsFileReader {
                 .read("drain", text -> DurationText.parse(text, Duration.ZERO, MOST_DRAIN));
         Given<Optional<Duration>> keep =
                 top.section("work", Keys.WORK, "work: { keep: 30d }").read("keep", JobsFileReader::keep);
-        Defaults defaults = Defaults.read(defaults(top), baseDir, Defaults.builtIn(baseDir));
+        Defaults defaults = Defaults.read(defaults(top), baseDir, environment, Defaults.builtIn(baseDir));
+        Given<Integer> maxParallel = top.number("max-parallel", 1, MOST_PARALLEL);
+        Given<Boolean> reloadOnChange = top.section("reload", Keys.RELOAD, "reload: { on-change: true }")
+                .truth("on-change");
         Map<String, Definition> definitions = jobs(top, new JobReader(findings, baseDir, environment, now, defaults));
         return new JobsFile(
                 file,
                 store == null ? null : store.value(),
                 drain == null ? JobsFile.DEFAULT_DRAIN : drain.value(),
                 keep == null ? JobsFile.DEFAULT_WORK_KEEP : keep.value().orElse(null),
+                maxParallel == null ? null : maxParallel.value(),
+                retention(top),
+                reloadOnChange != null && reloadOnChange.value(),
                 new ApiReader(baseDir).read(top),
                 new SinkReader(baseDir).sinks(top),
                 definitions,
@@ -102,6 +112,25 @@ public final class JobsFileReader {
         return text.strip().equals("none")
                 ? Optional.empty()
                 : Optional.of(DurationText.parse(text, LEAST_KEEP, DurationText.LONGEST));
+    }
+
+    /** {@code keep} holds for ticks, events and effects, and bounds what holds for outputs, where these have no key of their own. */
+    private static RetentionPolicy retention(Section top) {
+        Section history = top.section("history", Keys.HISTORY, "history: { keep: 90d }");
+        RetentionPolicy standard = RetentionPolicy.DEFAULT;
+        Duration keep = kept(history, "keep", standard.ticks());
+        Given<Integer> ticksOfJob = history.number("keep-ticks", 1, MOST_TICKS);
+        return new RetentionPolicy(
+                keep,
+                ticksOfJob == null ? standard.ticksOfJob() : ticksOfJob.value(),
+                kept(history, "keep-events", keep),
+                kept(history, "keep-effects", keep),
+                kept(history, "keep-outputs", keep.compareTo(standard.outputs()) < 0 ? keep : standard.outputs()));
+    }
+
+    private static Duration kept(Section history, String key, Duration otherwise) {
+        Given<Duration> kept = history.read(key, text -> DurationText.parse(text, LEAST_KEPT, DurationText.LONGEST));
+        return kept == null ? otherwise : kept.value();
     }
 
     private static Section defaults(Section top) {

@@ -4,7 +4,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Stream;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The keys of one kind of mapping in the jobs file.
@@ -14,17 +13,41 @@ import org.jspecify.annotations.Nullable;
  */
 record Keys(List<String> known, Set<String> planned) {
 
-    private static final Set<String> LATER =
-            Set.of("notify", "jitter", "retry", "pause-after-failures", "max-runs-per-day", "silence", "classify");
+    /** At a job as well as under {@code defaults}. */
+    private static final String[] POLICIES = {
+        "overlap",
+        "jitter",
+        "silence",
+        "retry",
+        "succeed-if",
+        "classify",
+        "pause-after-failures",
+        "max-runs-per-day",
+        "notify"
+    };
 
     static final Keys TOP = new Keys(
-            List.of("store", "defaults", "sinks", "jobs", "shutdown", "api", "work"),
-            Set.of("notify", "http", "history", "max-parallel", "logs"));
+            List.of(
+                    "store",
+                    "defaults",
+                    "sinks",
+                    "jobs",
+                    "max-parallel",
+                    "history",
+                    "reload",
+                    "shutdown",
+                    "api",
+                    "work"),
+            Set.of("http", "logs"));
     static final Keys SHUTDOWN = new Keys(List.of("drain"), Set.of());
     static final Keys WORK = new Keys(List.of("keep"), Set.of());
-    static final Keys DEFAULTS = new Keys(
-            List.of("timezone", "timeout", "grace", "catch-up", "lease", "max-attempts", "env", "working-dir"), LATER);
-    static final Keys JOB = new Keys(
+    static final Keys HISTORY =
+            new Keys(List.of("keep", "keep-ticks", "keep-events", "keep-effects", "keep-outputs"), Set.of());
+    static final Keys RELOAD = new Keys(List.of("on-change"), Set.of());
+    static final Keys DEFAULTS = with(
+            List.of("timezone", "timeout", "grace", "catch-up", "lease", "max-attempts", "env", "working-dir"),
+            POLICIES);
+    static final Keys JOB = with(
             List.of(
                     "every",
                     "anchor",
@@ -41,19 +64,24 @@ record Keys(List<String> known, Set<String> planned) {
                     "timeout",
                     "grace",
                     "lease",
-                    "overlap",
                     "catch-up",
                     "start-from",
                     "max-attempts",
                     "fresh-after",
-                    "publish",
-                    "succeed-if"),
-            LATER);
+                    "publish"),
+            POLICIES);
     static final Keys LEASE = new Keys(List.of("ttl"), Set.of());
-    static final Keys CATCH_UP = new Keys(List.of("max", "window"), Set.of());
-
+    static final Keys CATCH_UP = new Keys(List.of("max", "window", "stagger"), Set.of());
+    static final Keys RETRY = new Keys(List.of("max", "backoff", "on-exit-codes", "only"), Set.of());
     static final Keys SUCCEED_IF =
-            new Keys(List.of("files-changed"), Set.of("output-matches", "output-not-matches", "result-not-empty"));
+            new Keys(List.of("output-matches", "output-not-matches", "result-not-empty", "files-changed"), Set.of());
+    static final Keys CLASSIFY = new Keys(List.of("auth", "limit", "transient"), Set.of());
+    static final Keys RULE = new Keys(List.of("output", "exit-codes"), Set.of());
+    static final Keys LIMIT_RULE = with(RULE.known(), "defer");
+    static final Keys NOTIFIER = new Keys(List.of("ping", "webhook", "mail", "on", "after"), Set.of());
+    static final Keys PING = new Keys(
+            List.of("url", "url-file", "headers", "header-files", "timeout", "allow-hosts", "allow-private"), Set.of());
+    static final Keys WEBHOOK = with(PING.known(), "sign");
 
     private static final List<String> ENDPOINT = List.of(
             "url",
@@ -118,7 +146,23 @@ record Keys(List<String> known, Set<String> planned) {
             Map.entry("database", "store"),
             Map.entry("sinks", "sinks, at the top of the file"),
             Map.entry("publish", "publish, at a job"),
-            Map.entry("succeed-if", "succeed-if, at a job"),
+            Map.entry("succeed", "succeed-if, at a job"),
+            Map.entry("notify", "notify, at a job or under defaults"),
+            Map.entry("notifications", "notify, at a job or under defaults"),
+            Map.entry("on-failure", "notify: { …, on: [failure] }"),
+            Map.entry("ping", "notify: { ping: URL }"),
+            Map.entry("webhook", "notify: { webhook: { url: … } }"),
+            Map.entry("mail", "notify: { mail: [ADDRESS] }"),
+            Map.entry("mailto", "notify: { mail: [ADDRESS] }"),
+            Map.entry("stagger", "catch-up: { stagger: … }"),
+            Map.entry("random-delay", "jitter"),
+            Map.entry("splay", "jitter"),
+            Map.entry("backoff", "retry: { backoff: … }"),
+            Map.entry("max-retries", "retry: { max: … }"),
+            Map.entry("concurrency-policy", "overlap"),
+            Map.entry("concurrency", "overlap at a job, max-parallel at the top of the file"),
+            Map.entry("retention", "history, at the top of the file"),
+            Map.entry("watch", "reload: { on-change: true }, at the top of the file"),
             Map.entry("run-as", "run-as, at a job"),
             Map.entry("user", "run-as, at a job"),
             Map.entry("repository", "repo"),
@@ -140,14 +184,5 @@ record Keys(List<String> known, Set<String> planned) {
         return later != null && !later.isEmpty()
                 ? later + " is not available in this version"
                 : "known here: " + String.join(", ", known);
-    }
-
-    /** The text with which a planned key means "off", which is what this version does anyway; null if there is none. */
-    static @Nullable Set<String> offValues(String plannedKey) {
-        return switch (plannedKey) {
-            case "jitter" -> Set.of("0s", "0m", "PT0S");
-            case "pause-after-failures" -> Set.of("0");
-            default -> null;
-        };
     }
 }

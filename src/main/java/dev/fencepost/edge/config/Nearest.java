@@ -2,6 +2,7 @@ package dev.fencepost.edge.config;
 
 import java.util.Collection;
 import java.util.Comparator;
+import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 
@@ -17,15 +18,22 @@ public final class Nearest {
      * have to change. Upper case and underscores count as no difference.
      */
     public static Optional<String> to(String word, Collection<String> known) {
+        return among(word, known, 1).stream().findFirst();
+    }
+
+    /** The same, for several words that may have been meant: the nearest first, so many at most. */
+    public static List<String> among(String word, Collection<String> known, int most) {
         String plain = plain(word);
         if (plain.isEmpty() || plain.length() > LONGEST) {
-            return Optional.empty();
+            return List.of();
         }
         return known.stream()
                 .map(candidate -> new Candidate(candidate, distance(plain, plain(candidate))))
                 .filter(c -> c.distance <= Math.max(1, Math.max(plain.length(), c.word.length()) / 3))
-                .min(Comparator.comparingInt(Candidate::distance).thenComparing(Candidate::word))
-                .map(Candidate::word);
+                .sorted(Comparator.comparingInt(Candidate::distance).thenComparing(Candidate::word))
+                .limit(most)
+                .map(Candidate::word)
+                .toList();
     }
 
     static String plain(String word) {

@@ -112,21 +112,9 @@ final class Section {
         if (!keys.planned().contains(key)) {
             Nearest.to(key, keys.known()).ifPresent(misspelt::add);
             findings.error(at, pathOf(key), "the key " + Finding.quote(key) + " is unknown", keys.hintFor(key));
-        } else if (!meansOff(key, values.get(key))) {
+        } else {
             findings.error(at, pathOf(key), "this is not available in this version", "remove the key");
         }
-    }
-
-    private static boolean meansOff(String key, @Nullable Node value) {
-        if (key.equals("retry") && value instanceof MappingNode mapping) {
-            return mapping.getValue().size() == 1
-                    && mapping.getValue().getFirst().getKeyNode() instanceof ScalarNode k
-                    && k.getValue().equals("max")
-                    && mapping.getValue().getFirst().getValueNode() instanceof ScalarNode v
-                    && v.getValue().equals("0");
-        }
-        Set<String> off = Keys.offValues(key);
-        return off != null && value instanceof ScalarNode scalar && off.contains(scalar.getValue());
     }
 
     /** Whether an unknown key most likely meant this one: that is error enough, it need not be called missing too. */
@@ -208,7 +196,7 @@ final class Section {
         });
     }
 
-    private static int wholeNumber(String text, int least, int most) {
+    static int wholeNumber(String text, int least, int most) {
         String range = "write a whole number from " + least + " to " + most;
         if (LEADING_ZERO.matcher(text).matches()) {
             throw new BadValueException(Finding.quote(text) + " is ambiguous: some readers take it as octal", range);
@@ -264,6 +252,24 @@ final class Section {
         }
         List<String> words = words(key, list);
         return words == null ? null : new Given<>(words, origin(key));
+    }
+
+    /** A list of single values, each made into something by a function as of {@link #read}, which is not empty. */
+    <T> @Nullable Given<List<T>> list(String key, String example, Function<String, T> parser) {
+        Given<List<String>> words = list(key, example);
+        if (words == null || !(value(key) instanceof SequenceNode list)) {
+            return null;
+        }
+        List<T> all = new ArrayList<>();
+        for (int i = 0; i < words.value().size(); i++) {
+            try {
+                all.add(parser.apply(words.value().get(i)));
+            } catch (BadValueException e) {
+                findings.error(
+                        list.getValue().get(i), pathOf(key) + "[" + i + "]", String.valueOf(e.getMessage()), e.hint());
+            }
+        }
+        return all.size() < words.value().size() ? null : new Given<>(all, words.origin());
     }
 
     /** The single values of a list; null after an error. */

@@ -4,6 +4,7 @@ import dev.fencepost.lease.LeaseView;
 import dev.fencepost.run.Attempt;
 import dev.fencepost.run.History;
 import dev.fencepost.run.Outcome;
+import dev.fencepost.schedule.Slot;
 import java.sql.SQLException;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -17,13 +18,15 @@ final class JdbcHistory implements History {
 
     /** The newest ticks are looked up job by job: asked the other way round, the question grows with the whole history. */
     private static final Sql JOBS = Sql.of(
-            "select j.id, j.schedule_text, j.since, j.retired_at, " + JdbcLeases.VIEW_COLUMNS
+            "select j.*, " + JdbcLeases.VIEW_COLUMNS
+                    + " from (select id, schedule_text, since, retired_at, defer_until, defer_reason, brakes_since, "
+                    + JdbcOrders.PAUSE_COLUMNS
                     + """
-                     from (
-                        select id, schedule_text, since, retired_at from job
+                     from job
                         union all
-                        select t.job, null, min(t.opened_at), min(t.opened_at) from tick t
-                        where not exists (select 1 from job k where k.id = t.job) group by t.job) j
+                        select t.job, null, min(t.opened_at), min(t.opened_at), null, null, null, null, null, null, null,
+                            null
+                        from tick t where not exists (select 1 from job k where k.id = t.job) group by t.job) j
                     left join lease l on l.resource = j.id and l.fence > 0"""
                     + " order by case when j.retired_at is null then 0 else 1 end, j.id",
             """
@@ -37,7 +40,7 @@ final class JdbcHistory implements History {
                 order by n.slot_at desc, n.slot_key desc limit 1)""",
             """
             select a.run_id, a.job, a.slot_key, a.number, a.fence, a.owner, a.started_at, a.ended_at, a.outcome,
-                a.exit_code, a.signal, a.reason
+                a.exit_code, a.signal, a.reason, a.classification
             from attempt a where a.ended_at is null""",
             """
             select s.job, (
@@ -52,15 +55,33 @@ final class JdbcHistory implements History {
     private static final Sql HISTORY = Sql.of("""
             select t.slot_key, t.slot_at, t.outcome as tick_outcome, t.ended_at as tick_ended_at, t.reason as tick_reason,
                 t.range_count, t.range_first, a.run_id, a.job, a.number, a.fence, a.owner, a.started_at, a.ended_at,
-                a.outcome, a.exit_code, a.signal, a.reason
+                a.outcome, a.exit_code, a.signal, a.reason, a.classification
             from (select * from tick where job = :job order by slot_at desc limit :limit) t
             left join attempt a on a.job = t.job and a.slot_key = t.slot_key
             order by t.slot_at desc, t.slot_key desc, a.number desc
             limit :limit""");
 
-    private static final Sql EVENTS = Sql.of("""
-            select at, resource, owner, fence, run_id, accepted, reason, effect, newest_fence from write_event
-            order by id desc limit :limit""");
+    private static final String EVENT_COLUMNS =
+            "select at, resource, owner, fence, run_id, accepted, reason, effect, newest_fence from write_event ";
+
+    private static final Sql EVENTS = Sql.of(EVENT_COLUMNS + "order by id desc limit :limit");
+
+    private static final Sql EVENTS_OF =
+            Sql.of(EVENT_COLUMNS + "where resource = :resource order by id desc limit :limit");
+
+    private static final Sql SLOT = Sql.of(
+            """
+            select t.slot_at, t.outcome, t.reason, t.opened_at, t.ended_at, t.ordered, t.not_before, t.range_count,
+                t.range_first
+            from tick t where t.job = :job and (t.slot_key = :slot_key
+                or (t.range_count is not null and t.slot_at >= :at and t.range_first <= :at))
+            order by case when t.slot_key = :slot_key then 0 else 1 end limit 1""",
+            "select " + JdbcTicks.ATTEMPT_COLUMNS
+                    + " from attempt where job = :job and slot_key = :slot_key order by number desc limit 100",
+            "select " + JdbcTicks.ATTEMPT_COLUMNS + """
+                     from attempt where job = :job and slot_key <> :slot_key and started_at < :at
+                        and (ended_at is null or ended_at >= :at)
+                    order by started_at desc limit 1""");
 
     private final Database database;
 
@@ -96,10 +117,18 @@ final class JdbcHistory implements History {
                         success == null
                                 ? counts(id, answers.get(1)).getOrDefault(Outcome.SKIPPED_OVERLAP, 0L)
                                 : success.number("skipped"),
-                        counts(id, answers.get(1))));
+                        counts(id, answers.get(1)),
+                        JdbcOrders.pause(row),
+                        deferral(row),
+                        row.optionalInstant("brakes_since")));
             }
             return summaries;
         });
+    }
+
+    private static @Nullable Deferral deferral(Row row) {
+        Instant until = row.optionalInstant("defer_until");
+        return until == null ? null : new Deferral(until, row.optionalText("defer_reason"));
     }
 
     private static @Nullable LeaseView lease(Row row) {
@@ -152,10 +181,48 @@ final class JdbcHistory implements History {
     }
 
     @Override
+    public SlotHistory slot(String job, Slot slot) {
+        // An order lies in no range, and is skipped for no other run.
+        Params params = Params.of("job", job).and("slot_key", slot.key()).and("at", slot.isManual() ? null : slot.at());
+        return database.read("slot " + slot.key() + " of " + job, session -> {
+            List<Session.Answer> answers = session.run(SLOT, params);
+            Row tick = answers.getFirst().first();
+            Row other = answers.getLast().first();
+            return new SlotHistory(
+                    tick == null ? null : tick(tick),
+                    answers.get(1).rows().stream().map(JdbcTicks::attempt).toList(),
+                    other == null ? null : JdbcTicks.attempt(other));
+        });
+    }
+
+    private static StoredTick tick(Row row) {
+        String outcome = row.optionalText("outcome");
+        Long count = row.optionalNumber("range_count");
+        Instant first = row.optionalInstant("range_first");
+        return new StoredTick(
+                outcome == null ? null : Outcome.valueOf(outcome),
+                row.optionalText("reason"),
+                row.instant("opened_at"),
+                row.optionalInstant("ended_at"),
+                row.truth("ordered"),
+                row.optionalInstant("not_before"),
+                count == null || first == null ? null : new Range(count, first, row.instant("slot_at")));
+    }
+
+    @Override
     public List<WriteEvent> events(int limit) {
+        return events(EVENTS, Params.of("limit", limit));
+    }
+
+    @Override
+    public List<WriteEvent> eventsOf(String resource, int limit) {
+        return events(EVENTS_OF, Params.of("resource", resource).and("limit", limit));
+    }
+
+    private List<WriteEvent> events(Sql sql, Params params) {
         return database.read(
                 "events",
-                session -> session.one(EVENTS, Params.of("limit", limit)).rows().stream()
+                session -> session.one(sql, params).rows().stream()
                         .map(row -> new WriteEvent(
                                 row.instant("at"),
                                 row.text("resource"),

@@ -41,15 +41,14 @@ final class JdbcOrders implements Orders {
             values (coalesce(:at, {now}), :job, :kind, coalesce((select fence from lease where resource = :job), 0),
                 :until, :reason, :by, :slots)""");
 
-    private static final String PAUSE_COLUMNS =
-            "retired_at, paused_at, paused_until, pause_cause, pause_reason, paused_by";
+    static final String PAUSE_COLUMNS = "paused_at, paused_until, pause_cause, pause_reason, paused_by";
 
     private static final Sql PAUSE_OF = Sql.of("select " + PAUSE_COLUMNS + " from job where id = :job");
 
     /** The clock is asked after the wait for the row. */
     private static final Sql LOCK_JOB = Sql.of(
             "select id from job where id = :job {for_update}",
-            "select {now} as now, defer_until, " + PAUSE_COLUMNS + " from job where id = :job");
+            "select {now} as now, retired_at, defer_until, " + PAUSE_COLUMNS + " from job where id = :job");
 
     private static final Sql LOCK_LEASE = Sql.of(JdbcLeases.LOCK);
 
@@ -66,6 +65,7 @@ final class JdbcOrders implements Orders {
 
     private static final Sql END_PAUSE =
             Sql.of("update job set cursor_at = case when cursor_at < paused_until then paused_until else cursor_at end,"
+                    + " brakes_since = paused_until,"
                     + NOT_PAUSED + " where id = :job and paused_until <= {now} returning id");
 
     private static final Sql RESUME =
@@ -140,7 +140,7 @@ final class JdbcOrders implements Orders {
                 .orElse(null);
     }
 
-    private static @Nullable Pause pause(Row row) {
+    static @Nullable Pause pause(Row row) {
         Instant since = row.optionalInstant("paused_at");
         return since == null
                 ? null
@@ -331,7 +331,7 @@ final class JdbcOrders implements Orders {
     }
 
     /** What ends every order. */
-    private static void ordered(
+    static void ordered(
             Session session,
             Kind kind,
             String job,

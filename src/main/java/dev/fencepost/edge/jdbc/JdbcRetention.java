@@ -37,6 +37,8 @@ final class JdbcRetention implements Retention {
                 order by t.ended_at, t.slot_key limit :limit)
             delete from tick where job = :job and outcome is not null and slot_key {among gone} returning slot_key""");
 
+    private static final Sql JOBS = Sql.of("select distinct job from tick order by job");
+
     private static final Sql ATTEMPTS = Sql.of("""
             with gone as (select given.value as id from {given})
             delete from attempt where job = :job and slot_key {among gone}""");
@@ -77,6 +79,15 @@ final class JdbcRetention implements Retention {
         if (limit < 1 || limit > MOST_AT_ONCE) {
             throw new IllegalArgumentException("from 1 to " + MOST_AT_ONCE + " rows go at a time, not " + limit);
         }
+    }
+
+    @Override
+    public List<String> jobsWithTicks() {
+        return database.read(
+                "jobs with ticks",
+                session -> session.one(JOBS, Params.none()).rows().stream()
+                        .map(row -> row.text("job"))
+                        .toList());
     }
 
     @Override

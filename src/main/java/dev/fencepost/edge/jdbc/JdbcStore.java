@@ -64,6 +64,7 @@ public final class JdbcStore implements Store {
     private final JdbcNodes nodes;
     private final JdbcRetention retention;
     private final JdbcHistory history;
+    private final JdbcTold told;
 
     private JdbcStore(Database database) {
         this.database = database;
@@ -75,6 +76,7 @@ public final class JdbcStore implements Store {
         this.nodes = new JdbcNodes(database);
         this.retention = new JdbcRetention(database);
         this.history = new JdbcHistory(database);
+        this.told = new JdbcTold(database);
     }
 
     /** The file and its folder are made if they are not there. */
@@ -195,6 +197,11 @@ public final class JdbcStore implements Store {
     @Override
     public @Nullable Plan apply(Job job, Backlog seen, Plan plan) {
         return ticks.apply(job, seen, plan);
+    }
+
+    @Override
+    public BrakeCounts brakeCounts(String job, int mostFailures, @Nullable Instant runsSince) {
+        return ticks.brakeCounts(job, mostFailures, runsSince);
     }
 
     @Override
@@ -424,6 +431,11 @@ public final class JdbcStore implements Store {
     }
 
     @Override
+    public List<String> jobsWithTicks() {
+        return retention.jobsWithTicks();
+    }
+
+    @Override
     public int pruneTicks(String job, Instant endedBefore, int keep, int limit) {
         return retention.pruneTicks(job, endedBefore, keep, limit);
     }
@@ -456,5 +468,20 @@ public final class JdbcStore implements Store {
     @Override
     public List<WriteEvent> events(int limit) {
         return history.events(limit);
+    }
+
+    @Override
+    public List<WriteEvent> eventsOf(String resource, int limit) {
+        return history.eventsOf(resource, limit);
+    }
+
+    @Override
+    public SlotHistory slot(String job, Slot slot) {
+        return history.slot(job, slot);
+    }
+
+    @Override
+    public Change change(String job) {
+        return told.change(job);
     }
 }

@@ -11,8 +11,10 @@ import dev.fencepost.lease.Owner;
 import dev.fencepost.lease.Refusal;
 import dev.fencepost.lease.RunId;
 import dev.fencepost.run.Attempt;
+import dev.fencepost.run.Classification;
 import dev.fencepost.run.Completed;
 import dev.fencepost.run.Completion;
+import dev.fencepost.run.Completion.Deferral;
 import dev.fencepost.run.Job;
 import dev.fencepost.run.Orders.JobEvent.Kind;
 import dev.fencepost.run.Outcome;
@@ -24,6 +26,7 @@ import dev.fencepost.schedule.Backlog.OpenTick;
 import dev.fencepost.schedule.Plan;
 import dev.fencepost.schedule.Plan.NewTick;
 import dev.fencepost.schedule.Plan.SlotRange;
+import dev.fencepost.schedule.Plan.TakeOver;
 import dev.fencepost.schedule.Slot;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -63,16 +66,19 @@ final class JdbcTicks implements Ticks {
      * expression that no index has.
      */
     static final Sql SITUATION = Sql.of(
-            "select {now} as now, j.cursor_at, {granted l} as granted, " + JdbcLeases.VIEW_COLUMNS
+            "select {now} as now, j.cursor_at, j.brakes_since, j.defer_until, " + JdbcOrders.PAUSE_COLUMNS
+                    + ", {granted l} as granted, " + JdbcLeases.VIEW_COLUMNS
                     + " from job j left join lease l on l.resource = j.id and l.fence > 0 where j.id = :job",
             """
-            select t.slot_key, t.slot_at, t.on_time, t.attempts,
+            select t.slot_key, t.slot_at, t.on_time, t.attempts, t.not_before, t.ordered,
                 (select count(*) from attempt a where a.job = t.job and a.slot_key = t.slot_key
-                    and a.counted and a.ended_at is not null) as spent,
+                    and a.counted and a.ended_at is not null) - t.attempts_before as spent,
                 (select count(*) from attempt a where a.job = t.job and a.slot_key = t.slot_key
                     and a.ended_at is null) as running
             from tick t where t.job = :job and t.outcome is null
             order by coalesce(t.slot_at, t.slot_at) desc limit 20000""");
+
+    private static final Sql LOCK_LEASE = Sql.of(JdbcLeases.LOCK);
 
     private static final Sql MOVE_CURSOR =
             Sql.of("update job set cursor_at = :cursor where id = :job and cursor_at = :seen returning id");
@@ -81,6 +87,18 @@ final class JdbcTicks implements Ticks {
             insert into tick (job, slot_key, slot_at, on_time, opened_at)
             values (:job, :slot_key, :slot_at, :on_time, {now})
             on conflict (job, slot_key) do nothing returning slot_key""");
+
+    /** One that was started since the plan was made is left alone. */
+    private static final Sql DISPLACE = Sql.of("""
+            update tick set outcome = 'SKIPPED_OVERLAP', ended_at = {now}, reason = :reason
+            where job = :job and slot_key = :slot_key and outcome is null and attempts = 0
+            returning slot_key""");
+
+    /** Of a run that was asked to stop before, whoever asked stays. */
+    private static final Sql ASK_TO_STOP = Sql.of("""
+            update attempt set stop_kind = 'TAKE_OVER', stop_reason = :reason
+            where job = :job and fence = :fence and ended_at is null and stop_kind is null
+            returning run_id""");
 
     private static final Sql CLOSED_AT_ONCE = Sql.of("""
             insert into tick (job, slot_key, slot_at, on_time, opened_at, outcome, reason, ended_at, range_count, range_first)
@@ -113,8 +131,21 @@ final class JdbcTicks implements Ticks {
     private static final String MINE =
             " exists (select 1 from lease l where l.resource = :resource and l.run_id = :run_id)";
 
-    private static final String ATTEMPT_COLUMNS =
-            "run_id, job, slot_key, number, fence, owner, started_at, ended_at, outcome, exit_code, signal, reason";
+    static final String ATTEMPT_COLUMNS =
+            "run_id, job, slot_key, number, fence, owner, started_at, ended_at, outcome, exit_code, signal, reason,"
+                    + " classification";
+
+    /** The end of an attempt whose holder is dead; one that had been asked to stop is not tried again. */
+    private static final String END_OF_THE_DEAD = """
+            update attempt set ended_at = {now}, counted = coalesce(stop_kind, '') <> 'TAKE_OVER',
+                outcome = case when stop_kind is null then 'ABANDONED' else 'CANCELLED' end,
+                reason = coalesce(stop_reason, :abandoned)""";
+
+    private static final String CLOSE_STOPPED = """
+            update tick set outcome = 'CANCELLED', ended_at = {now}, reason = (
+                select a.reason from attempt a where a.run_id = tick.run_id)
+            where job = :resource and outcome is null and exists (select 1 from attempt a where a.run_id = tick.run_id
+                and a.job = tick.job and a.slot_key = tick.slot_key and a.outcome = 'CANCELLED' and a.stop_kind is not null)""";
 
     /**
      * A run id is granted once: a second try finds the first one's attempt. After the grant every statement asks whether the lease is
@@ -125,9 +156,9 @@ final class JdbcTicks implements Ticks {
             JdbcLeases.MAKE_ROW,
             JdbcLeases.LOCK,
             JdbcLeases.GRANT + " and not exists (select 1 from attempt a where a.run_id = :run_id)",
-            "update attempt set ended_at = {now}, outcome = 'ABANDONED', reason = 'holder died'"
-                    + " where job = :resource and ended_at is null and run_id <> :run_id and" + MINE + " returning "
-                    + ATTEMPT_COLUMNS,
+            END_OF_THE_DEAD + " where job = :resource and ended_at is null and run_id <> :run_id and" + MINE
+                    + " returning " + ATTEMPT_COLUMNS,
+            CLOSE_STOPPED + " and" + MINE,
             """
             insert into tick (job, slot_key, slot_at, on_time, opened_at)
             select :resource, :slot_key, :slot_at, false, {now} from lease l
@@ -136,9 +167,10 @@ final class JdbcTicks implements Ticks {
             "update tick set outcome = null, ended_at = null, reason = null where job = :resource and"
                     + " slot_key = :slot_key and :reopen and outcome <> 'SUCCEEDED' and"
                     + MINE,
-            "update tick set attempts = attempts + 1, run_id = :run_id where job = :resource and slot_key = :slot_key"
-                    + " and outcome is null and (:reopen or (select count(*) from attempt a where a.job = :resource"
-                    + " and a.slot_key = :slot_key and a.counted and a.ended_at is not null) < :max_attempts)"
+            "update tick set attempts = attempts + 1, run_id = :run_id, ordered = (ordered or :reopen) where job = :resource and slot_key = :slot_key"
+                    + " and outcome is null and (:reopen or ((not_before is null or not_before <= {now})"
+                    + " and (select count(*) from attempt a where a.job = :resource and a.slot_key = :slot_key"
+                    + " and a.counted and a.ended_at is not null) - attempts_before < :max_attempts))"
                     + " and not exists (select 1 from attempt a where a.run_id = :run_id) and" + MINE,
             """
             insert into attempt (run_id, job, slot_key, number, fence, owner, started_at)
@@ -148,7 +180,9 @@ final class JdbcTicks implements Ticks {
             on conflict (run_id) do nothing""",
             "update lease set {set_released} where resource = :resource and owner = :owner and run_id = :run_id"
                     + " and not exists (select 1 from attempt a where a.run_id = :run_id)",
-            "select " + JdbcLeases.VIEW_COLUMNS + ", a.number, {now} as now, t.slot_at, t.outcome from lease l"
+            "select " + JdbcLeases.VIEW_COLUMNS + ", a.number, {now} as now, t.slot_at, t.outcome, t.without_effects,"
+                    + " (select count(*) from attempt s where s.job = :resource and s.slot_key = :slot_key"
+                    + " and s.counted and s.ended_at is not null) - t.attempts_before as spent from lease l"
                     + " left join attempt a on a.run_id = l.run_id"
                     + " left join tick t on t.job = :resource and t.slot_key = :slot_key"
                     + " where l.resource = :resource");
@@ -164,7 +198,8 @@ final class JdbcTicks implements Ticks {
             JdbcLeases.LOCK,
             """
             update attempt set ended_at = {now}, outcome = :outcome, counted = :counted, exit_code = :exit_code,
-                signal = :signal, reason = :reason, result = :result, output_tail = :output_tail
+                signal = :signal, reason = :reason, result = :result, output_tail = :output_tail,
+                classification = :classification
             where job = :resource and slot_key = :slot_key and run_id = :run_id and fence = :fence and owner = :owner
                 and ended_at is null and exists (select 1 from lease l where l.resource = :resource and l.owner = :owner
                     and l.fence = :fence and l.run_id = :run_id and {live l})
@@ -178,6 +213,23 @@ final class JdbcTicks implements Ticks {
                     + " where l.resource = :resource and " + COMPLETED,
             "update lease set {set_released} where resource = :resource and owner = :owner and fence = :fence"
                     + " and run_id = :run_id and " + COMPLETED);
+
+    /** In the transaction of the completion, after it was accepted. */
+    private static final Sql NOT_BEFORE = Sql.of("""
+            update tick set not_before = {now} + :wait {ms}
+            where job = :resource and slot_key = :slot_key and outcome is null and exists (
+                select 1 from attempt a where a.run_id = :run_id and a.fence = :fence and a.owner = :owner
+                    and a.job = :resource and a.run_id = tick.run_id and a.ended_at is not null)""");
+
+    /** What a person has ordered does not wait for the job's schedule, so it has to wait for itself. */
+    private static final Sql DEFER = Sql.of("""
+            update job set defer_until = coalesce(:until, {now} + :wait {ms}), defer_reason = :reason
+            where id = :resource""", """
+            update tick set not_before = (select j.defer_until from job j where j.id = :resource)
+            where job = :resource and slot_key = :slot_key and outcome is null
+                and (ordered or slot_key like 'manual:%') and exists (
+                    select 1 from attempt a where a.run_id = :run_id and a.fence = :fence and a.owner = :owner
+                        and a.job = :resource and a.run_id = tick.run_id and a.ended_at is not null)""", "select defer_until from job where id = :resource");
 
     private static final Sql NEWEST_FENCE = Sql.of("select fence from lease where resource = :resource");
 
@@ -199,15 +251,36 @@ final class JdbcTicks implements Ticks {
 
     private static final Sql ABANDON = Sql.of(
             JdbcLeases.LOCK,
-            "update attempt set ended_at = {now}, outcome = 'ABANDONED', reason = :reason where job = :resource"
+            END_OF_THE_DEAD + " where job = :resource"
                     + " and run_id = :run_id and fence = :fence and owner = :owner and ended_at is null"
                     + " and exists (select 1 from lease l"
                     + " where l.resource = :resource and l.owner = :owner and l.fence = :fence and l.run_id = :run_id"
                     + " and (:dead or {dead l})) returning " + ATTEMPT_COLUMNS,
+            CLOSE_STOPPED,
             """
             update lease set {set_released}
             where resource = :resource and owner = :owner and fence = :fence and run_id = :run_id and (:dead or {dead})
                 and not exists (select 1 from attempt a where a.run_id = :run_id and a.ended_at is null)""");
+
+    /**
+     * The ticks that ended last, of those that count; and the newest attempt that ended. What was ended by a shutdown or a usage limit
+     * tells nothing of the job.
+     */
+    static final Sql BRAKE_COUNTS = Sql.of("""
+            select t.outcome, t.reason from tick t join job j on j.id = t.job
+            where t.job = :job and t.ended_at is not null and (j.brakes_since is null or t.ended_at > j.brakes_since)
+                and t.outcome in ('SUCCEEDED', 'FAILED', 'TIMED_OUT', 'LEASE_LOST', 'ABANDONED')
+                and not exists (select 1 from attempt a where a.job = t.job and a.slot_key = t.slot_key
+                    and a.number = t.attempts and (not a.counted or a.classification = 'LIMIT'))
+            order by t.ended_at desc limit :most""", """
+            select a.classification, a.reason from attempt a join job j on j.id = a.job
+            where a.job = :job and a.ended_at is not null and (j.brakes_since is null or a.ended_at > j.brakes_since)
+            order by a.started_at desc limit 1""");
+
+    static final Sql RUNS_SINCE = Sql.of("""
+            select count(*) as runs from attempt a
+            where a.job = :job and a.started_at >= :since and a.slot_key not like 'manual:%' and not exists (
+                select 1 from tick t where t.job = a.job and t.slot_key = a.slot_key and t.ordered)""");
 
     private static final Sql READ_BACK = Sql.of(
             JdbcLeases.LOCK, "select " + ATTEMPT_COLUMNS + " from attempt where run_id = :run_id and job = :resource");
@@ -296,19 +369,64 @@ final class JdbcTicks implements Ticks {
                                         tick.truth("on_time"),
                                         tick.integer("attempts"),
                                         spent,
-                                        running && live);
+                                        running && live,
+                                        tick.optionalInstant("not_before"),
+                                        tick.truth("ordered"));
                             })
                             .toList();
-                    Held held = live ? new Held(row.instant("granted"), row.number("fence")) : null;
+                    Held held = live
+                            ? new Held(
+                                    row.instant("granted"),
+                                    row.number("fence"),
+                                    isOrdered(row.optionalText("slot_key"), open))
+                            : null;
                     return Optional.of(new Situation(
-                            new Backlog(row.instant("now"), row.instant("cursor_at"), open, held), lease));
+                            new Backlog(row.instant("now"), row.instant("cursor_at"), open, held),
+                            lease,
+                            JdbcOrders.pause(row),
+                            row.optionalInstant("defer_until"),
+                            row.optionalInstant("brakes_since")));
                 })
                 .orElse(null);
+    }
+
+    private static boolean isOrdered(@Nullable String slotKey, List<OpenTick> open) {
+        return open.stream().anyMatch(tick -> tick.slot().key().equals(slotKey) && tick.isOrdered());
+    }
+
+    @Override
+    public BrakeCounts brakeCounts(String job, int mostFailures, @Nullable Instant runsSince) {
+        return database.read("brakes of " + job, session -> {
+            List<Answer> answers =
+                    session.run(BRAKE_COUNTS, Params.of("job", job).and("most", mostFailures));
+            List<Row> ended = answers.getFirst().rows();
+            int failures = 0;
+            while (failures < ended.size()
+                    && Outcome.valueOf(ended.get(failures).text("outcome")).isFailure()) {
+                failures++;
+            }
+            Row newest = answers.getLast().first();
+            boolean auth = newest != null && Classification.AUTH.name().equals(newest.optionalText("classification"));
+            long runs = runsSince == null
+                    ? 0
+                    : Objects.requireNonNull(session.one(
+                                            RUNS_SINCE, Params.of("job", job).and("since", runsSince))
+                                    .first())
+                            .number("runs");
+            return new BrakeCounts(
+                    failures,
+                    failures == 0 ? null : ended.getFirst().optionalText("reason"),
+                    auth && newest != null ? String.valueOf(newest.optionalText("reason")) : null,
+                    runs);
+        });
     }
 
     @Override
     public @Nullable Plan apply(Job job, Backlog seen, Plan plan) {
         return database.<Optional<Plan>>write("plan " + job.id(), Urgency.NORMAL, session -> {
+                    if (plan.takeOver() != null) { // before the job's row, as everybody does who locks both
+                        session.one(LOCK_LEASE, Params.of("resource", job.id()));
+                    }
                     Params cursor = Params.of("job", job.id())
                             .and("cursor", plan.cursor())
                             .and("seen", seen.cursor());
@@ -327,32 +445,68 @@ final class JdbcTicks implements Ticks {
                         }
                     }
                     for (Slot slot : plan.skipped()) {
-                        if (!closedAtOnce(session, job, slot, Outcome.SKIPPED_OVERLAP, null)) {
+                        if (!closedAtOnce(session, job, slot, Outcome.SKIPPED_OVERLAP, null, null)) {
                             taken.add(slot.key());
                         }
                     }
                     if (plan.skippedRange() != null) {
                         closedAtOnce(
-                                session, job, range(plan.skippedRange()), Outcome.SKIPPED_OVERLAP, plan.skippedRange());
+                                session,
+                                job,
+                                range(plan.skippedRange()),
+                                Outcome.SKIPPED_OVERLAP,
+                                plan.skippedRange(),
+                                null);
                     }
                     if (plan.dropped() != null) {
-                        closedAtOnce(session, job, range(plan.dropped()), Outcome.DROPPED, plan.dropped());
+                        closedAtOnce(
+                                session, job, range(plan.dropped()), Outcome.DROPPED, plan.dropped(), plan.brake());
+                    }
+                    for (OpenTick tick : plan.displaced()) {
+                        Params params = slot(job, tick.slot()).and("reason", "a newer slot waits in its place");
+                        if (session.one(DISPLACE, params).first() == null) {
+                            taken.add(tick.slot().key());
+                        }
                     }
                     for (OpenTick tick : plan.closed()) {
                         session.one(
                                 CLOSE,
                                 slot(job, tick.slot())
                                         .and("attempts", tick.attempts())
-                                        .and(
-                                                "reason",
-                                                tick.spent() >= job.maxAttempts()
-                                                        ? "attempts used up"
-                                                        : "newer slots are due, catch-up.max is "
-                                                                + job.catchUp().max()));
+                                        .and("reason", whyClosed(job, plan, tick)));
                     }
-                    return Optional.of(taken.isEmpty() ? plan : plan.without(taken));
+                    Plan written = taken.isEmpty() ? plan : plan.without(taken);
+                    if (written.takeOver() != null) {
+                        askToStop(session, job, written.takeOver());
+                    }
+                    return Optional.of(written);
                 })
                 .orElse(null);
+    }
+
+    private static String whyClosed(Job job, Plan plan, OpenTick tick) {
+        if (tick.spent() >= job.mostAttempts()) {
+            return "attempts used up";
+        }
+        return plan.brake() == null
+                ? "newer slots are due, catch-up.max is " + job.catchUp().max()
+                : plan.brake();
+    }
+
+    private static void askToStop(Session session, Job job, TakeOver takeOver) throws SQLException {
+        String reason = "superseded by slot " + takeOver.slot().key();
+        Params params =
+                Params.of("job", job.id()).and("fence", takeOver.fence()).and("reason", reason);
+        if (session.one(ASK_TO_STOP, params).first() != null) {
+            JdbcOrders.ordered(
+                    session,
+                    Kind.SUPERSEDED,
+                    job.id(),
+                    null,
+                    reason,
+                    JdbcOrders.NOBODY,
+                    takeOver.slot().key());
+        }
     }
 
     private static Slot range(SlotRange range) {
@@ -363,11 +517,12 @@ final class JdbcTicks implements Ticks {
         return Params.of("job", job.id()).and("slot_key", slot.key()).and("slot_at", slot.at());
     }
 
-    private static boolean closedAtOnce(Session session, Job job, Slot slot, Outcome outcome, @Nullable SlotRange range)
+    private static boolean closedAtOnce(
+            Session session, Job job, Slot slot, Outcome outcome, @Nullable SlotRange range, @Nullable String brake)
             throws SQLException {
-        String reason = outcome == Outcome.DROPPED
-                ? "missed, catch-up.max is " + job.catchUp().max()
-                : "the run before was still under its lease";
+        String missed =
+                brake == null ? "missed, catch-up.max is " + job.catchUp().max() : brake;
+        String reason = outcome == Outcome.DROPPED ? missed : "the run before was still under its lease";
         Params params = slot(job, slot)
                 .and("outcome", outcome.name())
                 .and("reason", reason)
@@ -401,7 +556,8 @@ final class JdbcTicks implements Ticks {
                 .and("owner", owner.text())
                 .and("run_id", runId.toString())
                 .and("ttl", job.ttl().toMillis())
-                .and("max_attempts", job.maxAttempts())
+                .and("max_attempts", job.mostAttempts())
+                .and("abandoned", "holder died")
                 .and("reopen", reopen);
         return database.write("claim " + job.id() + " for " + slot.key(), Urgency.NORMAL, session -> {
             List<Answer> answers = session.run(START, params);
@@ -414,7 +570,13 @@ final class JdbcTicks implements Ticks {
                 List<Attempt> abandoned =
                         answers.get(3).rows().stream().map(JdbcTicks::attempt).toList();
                 Duration lag = Duration.between(row.instant("slot_at"), row.instant("now"));
-                return new Start.Started(JdbcLeases.lease(row), row.integer("number"), lag, abandoned);
+                return new Start.Started(
+                        JdbcLeases.lease(row),
+                        row.integer("number"),
+                        lag,
+                        abandoned,
+                        row.integer("spent"),
+                        row.truth("without_effects"));
             }
             if (row.optionalText("owner") != null) { // live when it was refused, though its end may have passed since
                 return new Start.Held(JdbcLeases.lease(row));
@@ -434,6 +596,7 @@ final class JdbcTicks implements Ticks {
                 .and("reason", completion.reason())
                 .and("result", completion.result())
                 .and("output_tail", completion.outputTail())
+                .and("classification", name(completion.further().classification()))
                 .and("closes", completion.closesTick());
         long bytes = completion.effects().stream()
                 .mapToLong(effect -> effect.content().bytes().length)
@@ -447,6 +610,7 @@ final class JdbcTicks implements Ticks {
                     session.rollbackOnly();
                     return new Completed.Conflict(conflict);
                 }
+                further(session, lease, completion);
                 return new Completed.Stored();
             }
             Refusal reason = whyRefused(session, lease);
@@ -460,6 +624,32 @@ final class JdbcTicks implements Ticks {
                     completion.effects().stream().map(Announcement::key).toList());
             return new Completed.Refused(reason);
         });
+    }
+
+    private static @Nullable String name(@Nullable Classification classification) {
+        return classification == null ? null : classification.name();
+    }
+
+    private static void further(Session session, Lease lease, Completion completion) throws SQLException {
+        Duration retryAfter = completion.further().retryAfter();
+        Params params = JdbcLeases.identity(lease).and("slot_key", lease.slotKey());
+        if (retryAfter != null) {
+            session.one(NOT_BEFORE, params.and("wait", retryAfter.toMillis()));
+        }
+        Deferral deferral = completion.further().deferral();
+        if (deferral != null) {
+            String reason = completion.reason();
+            Row row = session.run(
+                            DEFER,
+                            params.and("until", deferral.until())
+                                    .and("wait", deferral.otherwise().toMillis())
+                                    .and("reason", reason))
+                    .getLast()
+                    .first();
+            Instant until = row == null ? deferral.until() : row.optionalInstant("defer_until");
+            JdbcOrders.event(
+                    session, Kind.DEFERRED, lease.resource(), null, until, reason, JdbcOrders.NOBODY, lease.slotKey());
+        }
     }
 
     private static @Nullable Long newestFence(Session session, Lease lease) throws SQLException {
@@ -531,7 +721,7 @@ final class JdbcTicks implements Ticks {
     @Override
     public List<Attempt> abandon(Lease lease, boolean provablyDead) {
         String reason = provablyDead ? "holder died, as its host knows" : "holder died: its lease expired";
-        Params params = JdbcLeases.identity(lease).and("dead", provablyDead).and("reason", reason);
+        Params params = JdbcLeases.identity(lease).and("dead", provablyDead).and("abandoned", reason);
         return database.write(
                 "abandon " + lease.resource(),
                 Urgency.NORMAL,
@@ -552,6 +742,7 @@ final class JdbcTicks implements Ticks {
 
     static Attempt attempt(Row row) {
         String outcome = row.optionalText("outcome");
+        String classification = row.optionalText("classification");
         return new Attempt(
                 RunId.parse(row.text("run_id")),
                 row.text("job"),
@@ -564,6 +755,7 @@ final class JdbcTicks implements Ticks {
                 outcome == null ? null : Outcome.valueOf(outcome),
                 row.optionalInt("exit_code"),
                 row.optionalInt("signal"),
-                row.optionalText("reason"));
+                row.optionalText("reason"),
+                classification == null ? null : Classification.valueOf(classification));
     }
 }

@@ -61,6 +61,7 @@ final class OsProcess implements ChildProcess {
     private final Object stopping = new Object();
     private final AtomicLong killAt = new AtomicLong(Long.MAX_VALUE);
     private @Nullable Task stopper;
+    private volatile long lastOutputBootMillis;
     private volatile boolean sentTerm;
     private volatile boolean sentKill;
     private volatile int killedAfterMain;
@@ -87,6 +88,7 @@ final class OsProcess implements ChildProcess {
         this.time = time;
         this.spawner = spawner;
         this.journal = journal;
+        this.lastOutputBootMillis = time.bootMillis();
     }
 
     /**
@@ -136,6 +138,7 @@ final class OsProcess implements ChildProcess {
             byte[] block = new byte[BLOCK];
             try (in) {
                 for (int length = in.read(block); length >= 0; length = in.read(block)) {
+                    lastOutputBootMillis = time.bootMillis();
                     log.write(source, block, length, length == block.length);
                 }
             } catch (IOException closedByFinish) {
@@ -176,6 +179,11 @@ final class OsProcess implements ChildProcess {
                 return null;
             }
         }
+    }
+
+    @Override
+    public long lastOutputBootMillis() {
+        return lastOutputBootMillis;
     }
 
     private long endOf(Duration limit) {

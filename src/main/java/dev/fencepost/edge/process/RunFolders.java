@@ -1,5 +1,6 @@
 package dev.fencepost.edge.process;
 
+import dev.fencepost.edge.process.OutputLogReader.Entry;
 import dev.fencepost.lease.RunId;
 import dev.fencepost.run.Completion;
 import dev.fencepost.run.Workspace;
@@ -10,6 +11,9 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** Run files in {@code <root>/<job>/<slot>/<attempt>-<first part of the run id>/}, readable by the runner's user alone. */
@@ -17,6 +21,9 @@ public final class RunFolders implements Workspace {
 
     /** So many folders below the root is the folder of a run. */
     static final int LEVELS = 3;
+
+    /** In characters; a flood without a newline is given in pieces of about this size. */
+    private static final int LONGEST_LINE = 64 * 1024;
 
     private final Path root;
 
@@ -61,5 +68,31 @@ public final class RunFolders implements Workspace {
                     + Completion.MAX_RESULT_BYTES + "; write bigger things to $FENCEPOST_OUTPUT_DIR");
         }
         return result.length == 0 ? null : result; // for another user it is there, and empty, from the start
+    }
+
+    @Override
+    public void output(RunFiles files, Consumer<String> line) throws IOException {
+        if (!Files.exists(files.log())) {
+            return;
+        }
+        Map<OutputLogReader.Source, StringBuilder> begun = new EnumMap<>(OutputLogReader.Source.class);
+        try (OutputLogReader reader = OutputLogReader.open(files.log())) {
+            for (Entry entry = reader.next(); entry != null; entry = reader.next()) {
+                if (entry.source() == OutputLogReader.Source.REMARK) {
+                    continue;
+                }
+                StringBuilder text = begun.computeIfAbsent(entry.source(), source -> new StringBuilder());
+                text.append(entry.text());
+                if (entry.endsLine() || text.length() >= LONGEST_LINE) {
+                    line.accept(text.toString());
+                    text.setLength(0);
+                }
+            }
+        }
+        for (StringBuilder rest : begun.values()) {
+            if (!rest.isEmpty()) {
+                line.accept(rest.toString());
+            }
+        }
     }
 }

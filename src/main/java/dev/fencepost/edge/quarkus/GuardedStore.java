@@ -193,6 +193,11 @@ final class GuardedStore implements Store {
         return this.<@Nullable Situation>guarded("situation", () -> store.situation(job));
     }
 
+    @Override
+    public BrakeCounts brakeCounts(String job, int mostFailures, @Nullable Instant runsSince) {
+        return guarded("brake-counts", () -> store.brakeCounts(job, mostFailures, runsSince));
+    }
+
     /** May be repeated: the cursor is compared, so a plan that was written after all is not written again. */
     @Override
     public @Nullable Plan apply(Job job, Backlog seen, Plan plan) {
@@ -465,6 +470,11 @@ final class GuardedStore implements Store {
     }
 
     @Override
+    public List<String> jobsWithTicks() {
+        return guarded("jobs-with-ticks", store::jobsWithTicks);
+    }
+
+    @Override
     public int pruneTicks(String job, Instant endedBefore, int keep, int limit) {
         return timed("prune-ticks", () -> store.pruneTicks(job, endedBefore, keep, limit));
     }
@@ -497,5 +507,20 @@ final class GuardedStore implements Store {
     @Override
     public List<WriteEvent> events(int limit) {
         return guarded("events", () -> store.events(limit));
+    }
+
+    @Override
+    public List<WriteEvent> eventsOf(String resource, int limit) {
+        return guarded("events", () -> store.eventsOf(resource, limit));
+    }
+
+    @Override
+    public SlotHistory slot(String job, Slot slot) {
+        return guarded("slot", () -> store.slot(job, slot));
+    }
+
+    @Override
+    public Change change(String job) {
+        return timed("told", () -> store.change(job));
     }
 }

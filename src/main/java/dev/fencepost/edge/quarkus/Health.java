@@ -6,8 +6,10 @@ import dev.fencepost.effect.Outbox.Filter;
 import dev.fencepost.effect.Outbox.Tally;
 import dev.fencepost.effect.SinkDefinition;
 import dev.fencepost.lease.StoreException;
+import dev.fencepost.run.History.Deferral;
 import dev.fencepost.run.History.JobSummary;
 import dev.fencepost.run.Job;
+import dev.fencepost.run.Pause;
 import io.smallrye.health.api.HealthGroup;
 import jakarta.enterprise.context.ApplicationScoped;
 import java.time.Duration;
@@ -21,6 +23,7 @@ import org.eclipse.microprofile.health.HealthCheckResponse;
 import org.eclipse.microprofile.health.HealthCheckResponseBuilder;
 import org.eclipse.microprofile.health.Liveness;
 import org.eclipse.microprofile.health.Readiness;
+import org.jspecify.annotations.Nullable;
 
 /** The three questions of a monitor: does it turn, can it work, does the work get done. */
 final class Health {
@@ -61,6 +64,10 @@ final class Health {
             Duration outbox = node.outboxLook();
             if (outbox != null && outbox.compareTo(LIMIT) > 0) {
                 answer.down().withData("reason", "the look at the effects to be sent hangs");
+            }
+            Duration orders = node.ordersLook();
+            if (orders != null && orders.compareTo(LIMIT) > 0) {
+                answer.down().withData("reason", "the look for orders hangs");
             }
             return answer.build();
         }
@@ -117,7 +124,10 @@ final class Health {
         }
     }
 
-    /** Fresh: every job has had a success lately enough, and no effect waits for a person. A skip changes nothing. */
+    /**
+     * Fresh: every job has had a success lately enough, no brake has paused one, and no effect waits for a person. A skip changes nothing,
+     * nor does a pause by a person or a usage limit as long as it lasts; after it the time counts anew.
+     */
     @HealthGroup("fresh")
     @ApplicationScoped
     static class Fresh implements HealthCheck {
@@ -188,6 +198,14 @@ final class Health {
 
         private static void judge(
                 Job job, JobSummary summary, Instant now, HealthCheckResponseBuilder answer, List<String> stale) {
+            Pause pause = summary.pause();
+            if (pause != null && pause.isInForce(now)) {
+                if (pause.cause() != Pause.Cause.PERSON) {
+                    stale.add(job.id());
+                    answer.withData(job.id(), brake(job, pause));
+                }
+                return;
+            }
             Duration limit = job.freshAfter();
             if (limit == null) {
                 return;
@@ -195,7 +213,9 @@ final class Health {
             Instant success = summary.lastSuccessAt();
             boolean none = success == null || success.isBefore(summary.registeredSince()); // removed, and now back
             Instant since = success == null || none ? summary.registeredSince() : success;
-            if (Duration.between(since, now).compareTo(limit) <= 0) {
+            Instant kept = keptUntil(summary);
+            Instant counted = kept != null && kept.isAfter(since) ? kept : since;
+            if (Duration.between(counted, now).compareTo(limit) <= 0) {
                 return;
             }
             stale.add(job.id());
@@ -203,6 +223,24 @@ final class Health {
                     job.id(),
                     (none ? "no success since it was registered at " : "last success at ") + since + ", allowed "
                             + limit + ", skips in a row " + summary.skippedInARow());
+        }
+
+        private static String brake(Job job, Pause pause) {
+            String brake = pause.cause() == Pause.Cause.AUTH
+                    ? "since a login is missing or expired (classify.auth)"
+                    : "by the brake pause-after-failures";
+            return "paused " + brake + " since " + pause.since() + ": " + pause.reason() + "; fencepost resume "
+                    + job.id() + " lets it run again";
+        }
+
+        /** Until when a pause or a usage limit has kept the job from a success; may lie ahead. */
+        private static @Nullable Instant keptUntil(JobSummary summary) {
+            Instant resumed = summary.brakesSince();
+            Deferral deferral = summary.deferral();
+            if (deferral == null) {
+                return resumed;
+            }
+            return resumed != null && resumed.isAfter(deferral.until()) ? resumed : deferral.until();
         }
     }
 }

@@ -7,11 +7,16 @@ import dev.fencepost.edge.config.Reading;
 import dev.fencepost.edge.config.StoreUrl;
 import dev.fencepost.host.Spawner;
 import dev.fencepost.host.Time;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BooleanSupplier;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
@@ -27,6 +32,8 @@ final class Reload {
     }
 
     private static final Logger LOG = Logger.getLogger("dev.fencepost");
+
+    private static final Duration LOOK = Duration.ofSeconds(2);
 
     private final ServeArguments arguments;
     private final Map<String, String> environment;
@@ -88,6 +95,39 @@ final class Reload {
             if (!begun) {
                 wanted.set(false);
             }
+        }
+    }
+
+    /**
+     * Reads the file when it has changed and then stayed as it is for one look: an editor writes it in several steps. For a thread of its
+     * own.
+     *
+     * @param wanted whether the file in force says so; it may change its mind
+     */
+    void watch(BooleanSupplier wanted) {
+        try {
+            String read = stamp();
+            String before = read;
+            while (true) {
+                time.sleep(LOOK);
+                String now = stamp();
+                if (wanted.getAsBoolean() && !now.equals(read) && now.equals(before)) {
+                    read = now;
+                    soon("the file has changed");
+                }
+                before = now;
+            }
+        } catch (InterruptedException stopped) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    private String stamp() {
+        try {
+            BasicFileAttributes file = Files.readAttributes(arguments.jobsFile(), BasicFileAttributes.class);
+            return file.lastModifiedTime() + " " + file.size() + " " + file.fileKey();
+        } catch (IOException gone) {
+            return "gone";
         }
     }
 

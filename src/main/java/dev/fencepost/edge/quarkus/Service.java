@@ -8,6 +8,7 @@ import dev.fencepost.edge.config.ApiSettings;
 import dev.fencepost.edge.config.JobsFile;
 import dev.fencepost.edge.host.StateDirectory;
 import dev.fencepost.edge.jdbc.JdbcStore;
+import dev.fencepost.edge.notify.Notifications;
 import dev.fencepost.edge.web.Api;
 import dev.fencepost.edge.web.Artifacts;
 import dev.fencepost.edge.web.Tokens;
@@ -15,7 +16,6 @@ import dev.fencepost.host.Time;
 import dev.fencepost.run.Job;
 import dev.fencepost.run.JobLoop;
 import dev.fencepost.run.Nodes;
-import dev.fencepost.work.Pruner;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tag;
 import io.quarkus.scheduler.Scheduler;
@@ -53,6 +53,11 @@ public class Service {
     /** A process and its group are often signalled together; what comes so soon is the same wish. */
     private static final long ECHO_MILLIS = 250;
 
+    /** For notices that still wait to be sent when all runs have ended. */
+    private static final Duration NOTIFYING_LIMIT = Duration.ofSeconds(5);
+
+    private static final Duration FORCED_NOTIFYING_LIMIT = Duration.ofSeconds(1);
+
     private static final Logger LOG = Logger.getLogger("dev.fencepost");
 
     private final Scheduler scheduler;
@@ -65,13 +70,19 @@ public class Service {
     private volatile int exitCode;
     private volatile @Nullable Running running;
     private volatile @Nullable Heartbeat heartbeat;
-    private volatile @Nullable Pruner pruner;
+    private volatile @Nullable Upkeep upkeep;
 
     /** Everything that exists between start and end. */
-    record Running(JobsFile file, JdbcStore store, GuardedStore guarded, Assembly assembly, Node node) {
+    record Running(
+            JobsFile file,
+            JdbcStore store,
+            GuardedStore guarded,
+            Assembly assembly,
+            Node node,
+            Notifications notifications) {
 
         Running with(JobsFile other) {
-            return new Running(other, store, guarded, assembly, node);
+            return new Running(other, store, guarded, assembly, node, notifications);
         }
     }
 
@@ -89,9 +100,9 @@ public class Service {
         StateDirectory directory = StateDirectory.open(arguments.stateDir(), assembly.entropy());
         JdbcStore store = assembly.store(arguments.storeUrl(file));
         GuardedStore guarded = new GuardedStore(store, meters, journal);
-        Crew crew = assembly.crew(guarded, directory, file.allSinks());
-        Node node = assembly.node(guarded, jobs, crew);
-        running = new Running(file, store, guarded, assembly, node);
+        Crew crew = assembly.crew(guarded, directory, file.allSinks(), jobs);
+        Node node = assembly.node(guarded, jobs, crew, file.maxParallel());
+        running = new Running(file, store, guarded, assembly, node, crew.notifications());
         meters.gauge("last_tick_age", node, n -> n.sinceLastWake().toMillis() / 1000.0);
         node.loops().forEach(this::gauge);
         Reload reload = new Reload(
@@ -108,7 +119,12 @@ public class Service {
         heartbeat = beating;
         assembly.spawner().virtualThread("heartbeat", beating);
         Artifacts artifacts = openApi(file.api(), guarded, directory, assembly, node, journal);
-        prune(file, artifacts, guarded, assembly, node, journal);
+        Upkeep upkeeping = new Upkeep(this::fileInForce, guarded, node::isPrepared, assembly.time(), journal);
+        if (file.workKeep() != null) {
+            upkeeping.addWork(file.workKeep(), artifacts);
+        }
+        upkeep = upkeeping;
+        upkeeping.start(assembly.spawner());
         EffectGauges effects = new EffectGauges(guarded, meters);
         scheduler
                 .newJob(COUNT_EFFECTS)
@@ -128,32 +144,16 @@ public class Service {
                 crew.children().guard());
         file.warnings().forEach(warning -> LOG.warn(warning.text()));
         node.start();
+        node.whenReloadIsOrdered(() -> reload.soon("fencepost reload"));
+        assembly.spawner()
+                .virtualThread(
+                        "jobs-file", () -> reload.watch(() -> fileInForce().reloadOnChange()));
         Signal.handle(new Signal("HUP"), signal -> reload.soon("SIGHUP"));
         Signal.handle(new Signal("TERM"), signal -> stop());
         Signal.handle(new Signal("INT"), signal -> stop());
         scheduleWakes(node);
         assembly.spawner().platformThread("wake-watch", () -> watchWakes(node, assembly.time()));
         node.wake();
-    }
-
-    /** Without the API the files of this node are swept when it is on again. */
-    private void prune(
-            JobsFile file,
-            @Nullable Artifacts artifacts,
-            Store store,
-            Assembly assembly,
-            Node node,
-            ServiceJournal journal) {
-        Duration keep = file.workKeep();
-        if (keep == null) {
-            return;
-        }
-        Pruner.Batch batch = artifacts == null
-                ? (before, limit) -> store.prune(before, limit).items()
-                : artifacts::prune;
-        Pruner made = new Pruner(keep, node::isPrepared, store::now, batch, assembly.time(), journal);
-        pruner = made;
-        assembly.spawner().virtualThread("prune", made);
     }
 
     /** Null where the API is off. */
@@ -229,8 +229,12 @@ public class Service {
                 Heartbeat.hostName(),
                 Node.VERSION,
                 arguments.jobsFile().toAbsolutePath().normalize().toString(),
-                Heartbeat.hash(Objects.requireNonNull(running).file().jobs()),
+                Heartbeat.hash(fileInForce().jobs()),
                 reload.error());
+    }
+
+    private JobsFile fileInForce() {
+        return Objects.requireNonNull(running).file();
     }
 
     /** Sinks first, so that no run of a new job meets a sink that is not known yet. */
@@ -238,7 +242,8 @@ public class Service {
         List<JobLoop> before = node.loops();
         journal.countFor(file.jobs());
         crew.useSinks().accept(file.allSinks());
-        node.replaceJobs(file.jobs());
+        crew.notifications().watch(file.jobs());
+        node.replaceJobs(file.jobs(), file.maxParallel());
         node.loops().stream().filter(loop -> !before.contains(loop)).forEach(this::gauge);
         Running parts = running;
         running = parts == null ? null : parts.with(file);
@@ -249,6 +254,7 @@ public class Service {
             Duration runningFor = l.runningFor();
             return runningFor == null ? 0 : runningFor.toMillis() / 1000.0;
         });
+        meters.gauge("job.paused", List.of(Tag.of("job", loop.job().id())), loop, l -> l.isPaused() ? 1 : 0);
     }
 
     @Nullable
@@ -264,9 +270,9 @@ public class Service {
         }
         Assembly assembly = parts.assembly();
         api.stop();
-        Pruner pruning = pruner;
-        if (pruning != null) {
-            pruning.stop();
+        Upkeep upkeeping = upkeep;
+        if (upkeeping != null) {
+            upkeeping.stop();
         }
         if (draining.compareAndSet(false, true)) {
             drainingSince = assembly.time().bootMillis();
@@ -314,6 +320,7 @@ public class Service {
                         .virtualThread("last-beat", beating::end)
                         .join(LAST_BEAT_LIMIT);
             }
+            parts.notifications().close(forcing.get() ? FORCED_NOTIFYING_LIMIT : NOTIFYING_LIMIT);
             parts.store().close();
         }
         LOG.info("stopped");

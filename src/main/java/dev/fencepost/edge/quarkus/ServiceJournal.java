@@ -161,6 +161,18 @@ final class ServiceJournal implements Journal {
             case Event.JobResumed e -> log(Level.INFO, e.job(), null, null, "the pause has ended at " + e.at());
             case Event.JobDeferred e ->
                 log(Level.WARN, e.job(), null, null, "nothing is started before " + e.until() + ": " + e.reason());
+            case Event.Notified e -> {
+                String outcome = e.trouble() == null ? "sent" : "failed";
+                meters.counter("notifications", "channel", e.channel(), "outcome", outcome)
+                        .increment();
+                log(
+                        e.trouble() == null ? Level.DEBUG : Level.WARN,
+                        e.job(),
+                        null,
+                        null,
+                        e.channel() + " of " + e.what()
+                                + (e.trouble() == null ? " sent" : " could not be sent: " + e.trouble()));
+            }
             case Event.StoreAvailable e -> storeAvailable(e);
             case Event.Note e -> log(Level.INFO, e.job(), null, null, e.text());
             case Event.Problem e -> {

@@ -81,6 +81,7 @@ public final class HttpActions implements HttpCalls {
         private final Secrets ofJob;
         private final RunFiles files;
         private final HttpCallLog log;
+        private final long sentBootMillis = time.bootMillis();
         private final CompletableFuture<Ended> ended = new CompletableFuture<>();
         private volatile Spawner.@Nullable Task task;
 
@@ -185,6 +186,11 @@ public final class HttpActions implements HttpCalls {
             } catch (ExecutionException e) {
                 throw new IllegalStateException(e.getCause());
             }
+        }
+
+        @Override
+        public long lastOutputBootMillis() {
+            return sentBootMillis;
         }
 
         /** Cuts the connection at once: there is nothing on the other side that a grace would be for. */

@@ -1,6 +1,7 @@
 package dev.fencepost.edge.sink;
 
 import dev.fencepost.effect.HttpEndpoint;
+import dev.fencepost.effect.HttpSender;
 import dev.fencepost.effect.TextOrFile;
 import dev.fencepost.run.Secrets;
 import java.net.URI;
@@ -18,6 +19,8 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 import org.jspecify.annotations.Nullable;
@@ -80,6 +83,29 @@ record HttpMessage(
         Reading reading = new Reading(endpoint);
         URI own = reading.url();
         return reading.message("GET", own, reading.parsed(url, false), extra, null, new byte[0], now);
+    }
+
+    /** A request to a place below the endpoint's URL. */
+    static HttpMessage noting(HttpEndpoint endpoint, HttpSender.Note note, Instant now) throws Unusable {
+        Reading reading = new Reading(endpoint);
+        URI own = reading.url();
+        URI url = reading.parsed(below(own, note), endpoint.url().file() != null);
+        String type = note.contentType() == null ? endpoint.contentType() : note.contentType();
+        return reading.message(endpoint.method(), own, url, note.headers(), type, note.body(), now);
+    }
+
+    private static String below(URI own, HttpSender.Note note) {
+        String path = own.getRawPath() == null ? "" : own.getRawPath();
+        String query = Stream.concat(
+                        Stream.ofNullable(own.getRawQuery()),
+                        note.query().entrySet().stream()
+                                .map(each -> HttpText.forUrl(each.getKey()) + "=" + HttpText.forUrl(each.getValue())))
+                .collect(Collectors.joining("&"));
+        boolean hasSlash = path.endsWith("/") && !note.morePath().isEmpty();
+        return own.getScheme() + "://" + own.getRawAuthority()
+                + (hasSlash ? path.substring(0, path.length() - 1) : path)
+                + note.morePath()
+                + (query.isEmpty() ? "" : "?" + query);
     }
 
     /** Method and place: everything else may be a secret. */

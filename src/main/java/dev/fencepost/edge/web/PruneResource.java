@@ -1,7 +1,7 @@
 package dev.fencepost.edge.web;
 
 import dev.fencepost.edge.web.Api.Call;
-import dev.fencepost.work.Pruner;
+import dev.fencepost.run.Pruner;
 import io.smallrye.common.annotation.RunOnVirtualThread;
 import io.vertx.core.http.HttpServerRequest;
 import jakarta.ws.rs.Consumes;

@@ -29,7 +29,24 @@ class MainTest {
 
     @ParameterizedTest
     @ValueSource(
-            strings = {"validate", "explain", "next", "run", "status", "history", "events", "lease", "effects", "demo"})
+            strings = {
+                "validate",
+                "explain",
+                "next",
+                "run",
+                "status",
+                "history",
+                "events",
+                "why",
+                "trigger",
+                "pause",
+                "resume",
+                "cancel",
+                "reload",
+                "lease",
+                "effects",
+                "demo"
+            })
     void eachCommandHasAHelpWithExamplesAndNoColours(String command) {
         CommandRun run = CommandRun.of(dir, command, "--help");
         assertEquals(ExitCode.FINE, run.exitCode());

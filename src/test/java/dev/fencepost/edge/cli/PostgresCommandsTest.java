@@ -4,9 +4,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.fencepost.edge.config.JobsFileReader;
+import dev.fencepost.edge.config.Reading;
+import dev.fencepost.edge.jdbc.JdbcStore;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -45,6 +49,8 @@ class PostgresCommandsTest {
             assertTrue(
                     workplace.plain(workplace.run("lease", "list", store).out()).contains("job  released  2"));
 
+            byHand(workplace, store, server.getPort());
+
             JsonNode demo = Workplace.json(workplace
                     .run("demo", "fencing", "--jobs", "3", "--ttl", "300ms", "--json", store)
                     .out());
@@ -64,6 +70,34 @@ class PostgresCommandsTest {
                             .stream()
                             .filter("false"::equals)
                             .count());
+        }
+    }
+
+    private static void byHand(Workplace workplace, String option, int port) throws IOException {
+        try (JdbcStore store = JdbcStore.postgres(
+                "jdbc:postgresql://localhost:" + port + "/postgres", "postgres", null, "postgres", event -> {})) {
+            Reading reading = new JobsFileReader(workplace.environment(), workplace.dir, CommandRun.NOW)
+                    .read(workplace.dir.resolve("fencepost.yaml"));
+            store.register(((Reading.Accepted) reading).file().jobs());
+            for (String command : List.of(
+                    "pause job --for 1h --reason holiday",
+                    "resume job",
+                    "trigger job --effects none",
+                    "why job",
+                    "cancel job",
+                    "reload",
+                    "events --job job")) {
+                CommandRun run = workplace.run((command + " --json " + option).split(" "));
+                assertEquals(ExitCode.FINE, run.exitCode(), command + ": " + run.err());
+                assertTrue(run.out().startsWith("{"), run.out());
+            }
+            assertEquals(
+                    ExitCode.REFUSED, workplace.run("cancel", "job", option).exitCode());
+            assertEquals(
+                    List.of("RELOADED", "CANCELLED", "TRIGGERED", "RESUMED", "PAUSED", "REGISTERED"),
+                    store.jobEvents(null, 10).stream()
+                            .map(event -> event.kind().name())
+                            .toList());
         }
     }
 }

@@ -121,12 +121,13 @@ class StatusAndHistoryTest {
     void statusForScriptsHasExactlyTheDocumentedFields() throws IOException {
         somethingHappened();
         JsonNode status = Workplace.json(workplace.run("status", "--json").out());
-        assertEquals(List.of("node", "store", "jobs"), Workplace.fields(status));
+        assertEquals(List.of("node", "store", "jobs", "nodes"), Workplace.fields(status));
         assertTrue(status.get("node").isNull());
         assertEquals("sqlite:" + workplace.storeFile(), status.get("store").asText());
         JsonNode article = status.get("jobs").get(0);
         assertEquals(
-                List.of("id", "next_slot", "paused", "running", "lease", "last", "counts"), Workplace.fields(article));
+                List.of("id", "next_slot", "paused", "running", "lease", "last", "counts", "pause", "deferred"),
+                Workplace.fields(article));
         assertEquals("article", article.get("id").asText());
         assertFalse(article.get("paused").booleanValue());
         assertTrue(Instant.parse(article.get("next_slot").asText()).isAfter(new SystemTime().wallClock()));
@@ -290,6 +291,12 @@ class StatusAndHistoryTest {
                 "status",
                 "history article",
                 "events",
+                "why article",
+                "trigger article",
+                "pause article",
+                "resume article",
+                "cancel article",
+                "reload",
                 "lease list",
                 "lease inspect article",
                 "effects list",
@@ -340,6 +347,26 @@ class StatusAndHistoryTest {
                 "history article --limit x",
                 "history",
                 "events --limit 0",
+                "why",
+                "why article 2026-03-29T01:00:00Z --at 2026-03-29T01:00:00Z",
+                "pause article --until 2020-01-01T00:00:00Z",
+                "pause article --until 2120-01-01T00:00:00Z --for 1h",
+                "pause",
+                "cancel",
+                "resume article --reason= ",
+                "trigger article --slot 2026-03-29T01:00:01Z",
+                "trigger article --slot 2100-01-01T00:00:00Z",
+                "trigger article --from 2026-03-29T01:00:00Z",
+                "trigger article --to 2026-03-29T01:00:00Z",
+                "trigger article --from 2026-03-29T01:00:00Z --to 2026-03-29T00:00:00Z",
+                "trigger article --from 2026-03-29T01:00:00Z --to 2100-03-29T00:00:00Z",
+                "trigger article --from 2026-03-28T00:00:00Z --to 2026-03-29T00:00:00Z --max 0",
+                "trigger article --from 2026-03-28T00:00:00Z --to 2026-03-29T00:00:00Z --max 10001",
+                "trigger article --from 2026-03-28T00:00:00Z --to 2026-03-29T00:00:00Z --slot 2026-03-29T01:00:00Z",
+                "trigger article --dry-run",
+                "trigger article --max 5",
+                "trigger article --effects some",
+                "reload x",
                 "lease list --limit 0",
                 "status more"
             })
@@ -358,6 +385,8 @@ class StatusAndHistoryTest {
                 AT  RESOURCE  TOKEN  NEWEST  ANSWER  REASON  EFFECT  OWNER
                 INSTANT  article  2  -  accepted  FAILED  -  node-x
                 INSTANT  article  1  -  accepted  SUCCEEDED  -  node-x
+                INSTANT  digest  0  -  registered  cron unix "30 7 * * *" zone Europe/Berlin  -  fencepost
+                INSTANT  article  0  -  registered  every PT45M anchor INSTANT  -  fencepost
                 """, workplace.plain(workplace.run("events").out()));
         JsonNode events =
                 Workplace.json(workplace.run("events", "--json", "--limit", "1").out());

@@ -103,23 +103,37 @@ class ValidateAndExplainTest {
         assertEquals("""
                 job nightly  (fencepost.yaml:9)
 
-                  cron             30 2 * * *          fencepost.yaml:10
-                  timezone         Europe/Berlin       defaults, fencepost.yaml:2
-                  command          sh -c 'echo hello'  fencepost.yaml:11
-                  working-dir      /                   defaults, fencepost.yaml:2
-                  env-file         none                built in: no secrets
-                  stdin            none                built in: empty input, so that nothing waits for a terminal
-                  run-as           none                built in: the runner's own user
-                  timeout          5m                  fencepost.yaml:12
-                  grace            10s                 built in: from SIGTERM to SIGKILL
-                  lease.ttl        1d                  built in: 1.8 × the shortest gap of the coming year (23h 30m), at least 10s, at most 1d
-                  overlap          skip                built in: two runs never overlap
-                  catch-up.max     1                   built in: the newest missed slot
-                  catch-up.window  none                built in: no bound
-                  start-from       none                built in: from the first time the job is seen
-                  max-attempts     2                   built in: one more try after a crash or a lost lease
-                  fresh-after      2d 2h 5m            built in: 2 × the longest gap of the coming year (1d 1h) + timeout
-                  publish          none                built in: nothing is given out but what a run announces itself
+                  cron                           30 2 * * *          fencepost.yaml:10
+                  timezone                       Europe/Berlin       defaults, fencepost.yaml:2
+                  command                        sh -c 'echo hello'  fencepost.yaml:11
+                  working-dir                    /                   defaults, fencepost.yaml:2
+                  env-file                       none                built in: no secrets
+                  stdin                          none                built in: empty input, so that nothing waits for a terminal
+                  run-as                         none                built in: the runner's own user
+                  timeout                        5m                  fencepost.yaml:12
+                  grace                          10s                 built in: from SIGTERM to SIGKILL
+                  lease.ttl                      1d                  built in: 1.8 × the shortest gap of the coming year (23h 30m), at least 10s, at most 1d
+                  overlap                        skip                built in: two runs never overlap
+                  catch-up.max                   1                   built in: the newest missed slot
+                  catch-up.window                none                built in: no bound
+                  catch-up.stagger               0s                  built in: missed slots start at once
+                  start-from                     none                built in: from the first time the job is seen
+                  max-attempts                   2                   built in: one more try after a crash or a lost lease
+                  jitter                         0s                  built in: a run starts when its slot comes due
+                  silence                        none                built in: a run may be quiet
+                  retry.max                      0                   built in: a failure is final
+                  retry.backoff                  1m                  built in: doubled after each further failure, up to a day
+                  retry.on-exit-codes            none                built in: after any exit code
+                  retry.only                     any                 built in: after a failure of any kind
+                  succeed-if.output-matches      none                built in: the exit code alone counts
+                  succeed-if.output-not-matches  none                built in: the exit code alone counts
+                  succeed-if.result-not-empty    false               built in: a run may have no result
+                  classify                       none                built in: all failures are alike
+                  pause-after-failures           5                   built in: failed ticks in a row; 0 for never
+                  max-runs-per-day               none                built in: any number
+                  fresh-after                    2d 2h 5m            built in: 2 × the longest gap of the coming year (1d 1h) + timeout
+                  publish                        none                built in: nothing is given out but what a run announces itself
+                  notify                         none                built in: nobody is told
 
                 next slots, in Europe/Berlin and in UTC
                   Sun 2026-03-29 03:00:00 +02:00   2026-03-29T01:00:00Z

@@ -73,9 +73,6 @@ class EffectiveValuesTest {
                     start-from: 2026-01-01T00:00:00Z
                     max-attempts: 100
                     fresh-after: PT12H
-                    jitter: 0s
-                    retry: { max: 0 }
-                    pause-after-failures: 0
                 """);
         assertEquals(new Every(Duration.ofMinutes(90), Instant.parse("2026-01-01T00:00:00Z")), job.schedule());
         assertEquals(List.of("/bin/sh", "-c", "echo $HOME | cat"), command(job).words());

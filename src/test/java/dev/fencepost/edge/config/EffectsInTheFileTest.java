@@ -541,14 +541,6 @@ class EffectsInTheFileTest {
                         ".succeed-if.files-changed",
                         "without git"),
                 job("command: [date], succeed-if: { files-changed: 1 }", ".succeed-if.files-changed", "neither true"),
-                job(
-                        "command: [date], succeed-if: { output-matches: x }",
-                        ".succeed-if.output-matches",
-                        "not available"),
-                job(
-                        "command: [date], succeed-if: { result-not-empty: true }",
-                        ".succeed-if.result-not-empty",
-                        "not available"),
                 job("command: [date], run-as: no-such-user-here", ".run-as", "no user \"no-such-user-here\""),
                 job("command: [date], run-as: '-u'", ".run-as", "no name of a user"),
                 new Bad("defaults: { publish: [] }\njobs: {}\n", "defaults.publish", "unknown", "publish, at a job"));

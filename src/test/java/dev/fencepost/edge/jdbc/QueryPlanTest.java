@@ -128,6 +128,20 @@ class QueryPlanTest {
             assertTrue(plan.getFirst().contains("tick_open"), plan.toString());
         }
 
+        /** Asked before each start of a job that has brakes. */
+        @Test
+        void whatTheBrakesCountIsFoundByItsTime() throws Exception {
+            List<Sql.Prepared> brakes = JdbcTicks.BRAKE_COUNTS.prepare(new Dialect.Sqlite(TIME));
+            List<String> ended = explained(connection, "explain query plan ", brakes.getFirst());
+            assertTrue(ended.toString().contains("SEARCH t USING INDEX tick_ended (job=?"), ended::toString);
+            assertFalse(ended.toString().contains("TEMP B-TREE"), ended::toString);
+            List<String> newest = explained(connection, "explain query plan ", brakes.getLast());
+            assertTrue(newest.toString().contains("SEARCH a USING INDEX attempt_started (job=?"), newest::toString);
+            assertFalse(newest.toString().contains("TEMP B-TREE"), newest::toString);
+            List<String> runs = plan(JdbcTicks.RUNS_SINCE);
+            assertTrue(runs.getFirst().contains("attempt_started (job=? AND started_at>?)"), runs::toString);
+        }
+
         @Test
         void duePairsAreHoppedTo() throws Exception {
             List<String> plan = plan(JdbcOutbox.DUE_PAIRS);

@@ -266,6 +266,20 @@ class OsProcessTest {
     }
 
     @Test
+    void theTimeOfTheLastOutputIsKnown() throws Exception {
+        ChildProcess child = bench.shell("sleep 0.4; echo said; sleep 30");
+        long started = child.lastOutputBootMillis();
+        assertTrue(Bench.eventually(() -> child.lastOutputBootMillis() > started));
+        long said = child.lastOutputBootMillis();
+        assertTrue(said - started >= 300, said - started + " ms");
+        assertNull(child.await(Duration.ofMillis(200)));
+        assertEquals(said, child.lastOutputBootMillis());
+        child.stop(Duration.ZERO);
+        assertNotNull(child.await(Bench.LONG));
+        child.finish();
+    }
+
+    @Test
     void awaitGivesNullAtItsLimit() throws Exception {
         ChildProcess child = bench.start("/bin/sleep", "30");
         assertNull(child.await(Duration.ZERO));

@@ -1,6 +1,7 @@
 package dev.fencepost.edge.process;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -14,6 +15,8 @@ import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -59,6 +62,35 @@ class RunFoldersTest {
             flood.setLength(8L << 30);
         }
         assertThrows(IOException.class, () -> folders.result(files));
+    }
+
+    private List<String> output() throws IOException {
+        List<String> lines = new ArrayList<>();
+        folders.output(files, lines::add);
+        return lines;
+    }
+
+    @Test
+    void theOutputIsGivenLineByLineWithoutStampsAndRemarks() throws IOException {
+        assertEquals(List.of(), output());
+        Files.writeString(files.log(), """
+                2026-03-29T01:00:00.123Z O first
+                2026-03-29T01:00:00.123Z o begun,\s
+                2026-03-29T01:00:00.124Z E an error
+                2026-03-29T01:00:00.125Z ! 7 bytes of this log are cut out here
+                2026-03-29T01:00:00.125Z O and ended
+                2026-03-29T01:00:00.125Z e without a newline
+                """);
+        assertEquals(List.of("first", "an error", "begun, and ended", "without a newline"), output());
+    }
+
+    @Test
+    void aLineWithoutEndIsGivenInPieces() throws IOException {
+        String piece = "2026-03-29T01:00:00.123Z o " + "x".repeat(8_000) + "\n";
+        Files.writeString(files.log(), piece.repeat(100));
+        List<String> lines = output();
+        assertEquals(800_000, lines.stream().mapToInt(String::length).sum());
+        assertTrue(lines.stream().allMatch(line -> line.length() <= 80_000));
     }
 
     @Test

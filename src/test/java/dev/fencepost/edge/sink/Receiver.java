@@ -15,32 +15,32 @@ import java.util.TreeMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 
 /** A small HTTP server of this host that keeps what it was sent, and answers, or does not, just as a test says. */
-final class Receiver implements AutoCloseable {
+public final class Receiver implements AutoCloseable {
 
     /** What to do with a request; returning closes the connection. */
-    interface Behaviour {
+    public interface Behaviour {
         void answer(Request request, OutputStream out) throws IOException, InterruptedException;
     }
 
-    record Request(String line, Map<String, String> headers, byte[] body) {}
+    public record Request(String line, Map<String, String> headers, byte[] body) {}
 
-    final List<Request> requests = new CopyOnWriteArrayList<>();
+    public final List<Request> requests = new CopyOnWriteArrayList<>();
     private final ServerSocket socket;
     private final Behaviour behaviour;
 
-    Receiver(Behaviour behaviour) throws IOException {
+    public Receiver(Behaviour behaviour) throws IOException {
         this.behaviour = behaviour;
         this.socket = new ServerSocket(0, 50, InetAddress.getByName("127.0.0.1"));
         Thread.ofVirtual().start(this::accept);
     }
 
     /** One that gives the same answer to all. */
-    static Receiver saying(String answer) throws IOException {
+    public static Receiver saying(String answer) throws IOException {
         return new Receiver((request, out) -> out.write(answer.getBytes(StandardCharsets.UTF_8)));
     }
 
     /** An answer with a status, headers of a line each, and a body. */
-    static String answer(int status, String body, String... headers) {
+    public static String answer(int status, String body, String... headers) {
         StringBuilder text = new StringBuilder("HTTP/1.1 " + status + " Said\r\n");
         for (String header : headers) {
             text.append(header).append("\r\n");
@@ -51,15 +51,15 @@ final class Receiver implements AutoCloseable {
                 .toString();
     }
 
-    String url(String path) {
+    public String url(String path) {
         return "http://127.0.0.1:" + socket.getLocalPort() + path;
     }
 
-    int port() {
+    public int port() {
         return socket.getLocalPort();
     }
 
-    void awaitRequests(int count) throws InterruptedException {
+    public void awaitRequests(int count) throws InterruptedException {
         long giveUp = System.nanoTime() + Duration.ofSeconds(10).toNanos();
         while (requests.size() < count) {
             if (System.nanoTime() > giveUp) {

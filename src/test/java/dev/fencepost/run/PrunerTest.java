@@ -1,4 +1,4 @@
-package dev.fencepost.work;
+package dev.fencepost.run;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -35,7 +35,8 @@ class PrunerTest {
 
     /** The store's clock is ahead of the host's. */
     private final Pruner pruner = new Pruner(
-            KEEP,
+            "items",
+            () -> KEEP,
             ready::get,
             () -> time.wallClock().plus(Duration.ofHours(1)),
             (before, limit) -> {

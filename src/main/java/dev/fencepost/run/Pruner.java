@@ -1,4 +1,4 @@
-package dev.fencepost.work;
+package dev.fencepost.run;
 
 import dev.fencepost.host.Event;
 import dev.fencepost.host.Journal;
@@ -11,13 +11,13 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lets items go that ended long ago: at the start, and every hour from then on, a small number in each transaction, with a pause between
+ * Lets go of what ended long ago, of one kind: at the start, and every hour from then on, a small number in each transaction, with a pause between
  * two of them for whoever else wants to write. Whatever goes wrong is looked at again a minute later, and told once until it has gone well.
  * Several nodes may do this on one store.
  */
 public final class Pruner implements Runnable {
 
-    /** Of items, in one transaction: each may have a thousand files on record. */
+    /** In one transaction: an item of work may have a thousand files on record. */
     public static final int AT_ONCE = 100;
 
     private static final Duration INTERVAL = Duration.ofHours(1);
@@ -25,7 +25,7 @@ public final class Pruner implements Runnable {
     private static final Duration LOOK = Duration.ofSeconds(5);
     private static final Duration BETWEEN = Duration.ofMillis(100);
 
-    /** Lets items go that ended before an instant of the store's clock. */
+    /** Lets go of what ended before an instant of the store's clock. */
     @FunctionalInterface
     public interface Batch {
 
@@ -33,7 +33,8 @@ public final class Pruner implements Runnable {
         int prune(Instant endedBefore, int limit);
     }
 
-    private final Duration keep;
+    private final String what;
+    private final Supplier<Duration> keep;
     private final BooleanSupplier ready;
     private final Supplier<Instant> now;
     private final Batch batch;
@@ -43,12 +44,20 @@ public final class Pruner implements Runnable {
     private @Nullable String told;
 
     /**
-     * @param keep how long an item stays after its end
+     * @param what it is, in words, in the plural
+     * @param keep how long it stays after its end
      * @param ready whether the store has been reached and prepared
      * @param now by the store's clock
      */
     public Pruner(
-            Duration keep, BooleanSupplier ready, Supplier<Instant> now, Batch batch, Time time, Journal journal) {
+            String what,
+            Supplier<Duration> keep,
+            BooleanSupplier ready,
+            Supplier<Instant> now,
+            Batch batch,
+            Time time,
+            Journal journal) {
+        this.what = what;
         this.keep = keep;
         this.ready = ready;
         this.now = now;
@@ -80,8 +89,9 @@ public final class Pruner implements Runnable {
     /** @return whether it went well */
     private boolean turn() throws InterruptedException {
         int gone = 0;
+        Duration kept = keep.get();
         try {
-            Instant before = now.get().minus(keep);
+            Instant before = now.get().minus(kept);
             int last = AT_ONCE;
             while (last == AT_ONCE && !stopping) {
                 if (gone > 0) {
@@ -103,7 +113,7 @@ public final class Pruner implements Runnable {
         } finally {
             if (gone > 0) {
                 journal.record(new Event.Note(
-                        null, gone + " items of work pruned, which had ended more than " + keep + " ago"));
+                        null, gone + " " + what + " pruned, which had ended more than " + kept + " ago"));
             }
         }
     }
@@ -112,8 +122,7 @@ public final class Pruner implements Runnable {
         String text = String.valueOf(e);
         if (!stopping && !text.equals(told)) {
             told = text;
-            journal.record(
-                    new Event.Problem("prune", null, null, null, "items of work are left over; tried again later", e));
+            journal.record(new Event.Problem("prune", null, null, null, what + " are left over; tried again later", e));
         }
     }
 }

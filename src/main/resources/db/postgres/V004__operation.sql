@@ -28,7 +28,7 @@ alter table attempt add column stop_reason text;
 create index attempt_started on attempt (job, started_at);
 
 -- What clean-up looks for.
-create index tick_ended on tick (job, ended_at) where ended_at is not null;
+create index tick_ended on tick (job, ended_at, slot_key) where ended_at is not null;
 create index effect_settled on effect (settled_at) where settled_at is not null and not waits;
 
 -- One row, written by every order: so its counts rise in the order of commits.

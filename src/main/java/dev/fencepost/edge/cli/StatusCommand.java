@@ -291,14 +291,17 @@ final class StatusCommand implements Callable<Integer> {
         if (line.summary != null && line.summary.running() != null) {
             return "holder gone";
         }
-        if (line.job == null && line.summary != null) {
-            return line.summary.retired() ? "retired" : thereIsAFile ? "not in this file" : "idle";
+        if (line.job == null && line.summary != null && line.summary.retired()) {
+            return "retired";
         }
         if (line.pause != null) {
             return "paused";
         }
         if (line.deferral != null) {
             return "deferred";
+        }
+        if (line.job == null && line.summary != null) {
+            return thereIsAFile ? "not in this file" : "idle";
         }
         return line.summary == null ? "not seen yet" : "idle";
     }

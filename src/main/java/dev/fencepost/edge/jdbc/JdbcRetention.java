@@ -17,7 +17,7 @@ final class JdbcRetention implements Retention {
 
     /**
      * A tick that is opened again while this runs is locked or has no outcome any more. The outer condition on it is the one that is
-     * asked again after a wait.
+     * asked again after a wait. What stays for an attempt or an effect is few, and looked up once, not tick by tick.
      */
     static final Sql TICKS = Sql.of("""
             with gone as materialized (
@@ -30,9 +30,8 @@ final class JdbcRetention implements Retention {
                         and n.outcome = 'SUCCEEDED' order by n.slot_at desc, n.slot_key desc limit 1), '')
                     and t.slot_key <> coalesce((select n.slot_key from tick n where n.job = :job and n.ended_at is not null
                         and n.outcome = 'SUCCEEDED' order by n.ended_at desc, n.slot_key desc limit 1), '')
-                    and not exists (select 1 from attempt a where a.job = :job and a.slot_key = t.slot_key
-                        and a.ended_at is null)
-                    and not exists (select 1 from effect e where e.job = :job and e.slot_key = t.slot_key
+                    and t.slot_key not in (select a.slot_key from attempt a where a.job = :job and a.ended_at is null)
+                    and t.slot_key not in (select e.slot_key from effect e where e.job = :job
                         and (e.settled_at is null or e.waits))
                 order by t.ended_at, t.slot_key limit :limit)
             delete from tick where job = :job and outcome is not null and slot_key {among gone} returning slot_key""");

@@ -458,6 +458,10 @@ class OrderCommandsTest {
                         "jobs_differ",
                         "file_error"),
                 Workplace.fields(status.get("nodes").get(0)));
+        Files.delete(workplace.dir.resolve("fencepost.yaml"));
+        assertTrue(
+                workplace.plain(workplace.run("status").out()).contains("\narticle  -  paused  "),
+                "without the file too");
         store.stopped(NODE);
         assertTrue(workplace.plain(workplace.run("status").out()).contains("NODE/PID  vps  0.1.0  stopped  "));
     }

@@ -258,7 +258,8 @@ class StatusAndHistoryTest {
         }
         String shown = workplace.run("history", "article").out();
         assertTrue(shown.contains("auth: exit code 1"), shown);
-        JsonNode tick = Workplace.json(workplace.run("history", "article", "--json").out())
+        JsonNode tick = Workplace.json(
+                        workplace.run("history", "article", "--json").out())
                 .get("ticks")
                 .get(0);
         assertEquals("AUTH", tick.get("classification").asText());

@@ -17,6 +17,7 @@ import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Consumer;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,6 +27,7 @@ import org.jspecify.annotations.Nullable;
 final class Assessment {
 
     private static final int LONGEST_QUOTE = 200;
+    private static final Pattern CONTROL_CHARACTERS = Pattern.compile("[\\p{Cntrl}\\x80-\\x9f]");
     private static final Duration LONGEST_BACKOFF = Duration.ofDays(1);
 
     /** A limit that is said to end later than this is a misreading. */
@@ -79,8 +81,14 @@ final class Assessment {
         }
     }
 
+    /** Fit for a reason, which is shown on terminals and written to logs: short, and without control characters. */
     private static String quoted(String text) {
-        return '"' + (text.length() <= LONGEST_QUOTE ? text : text.substring(0, LONGEST_QUOTE) + "…") + '"';
+        String shown = text;
+        if (text.length() > LONGEST_QUOTE) {
+            int end = Character.isHighSurrogate(text.charAt(LONGEST_QUOTE - 1)) ? LONGEST_QUOTE - 1 : LONGEST_QUOTE;
+            shown = text.substring(0, end) + "…";
+        }
+        return '"' + CONTROL_CHARACTERS.matcher(shown).replaceAll("\ufffd") + '"';
     }
 
     private static final class Search {

@@ -83,6 +83,34 @@ class PoliciesIT {
         }
     }
 
+    /** Nor does a skip or a drop come of it: the slots inside are nothing. */
+    @Test
+    void aPauseByAPersonTurnsNoHealthDown() {
+        try (Scene scene = Scene.sqlite(folder, folder.resolve("store.db"))) {
+            scene.jobs("""
+                    jobs:
+                      a:
+                        every: 1s
+                        command: ["true"]
+                        fresh-after: 4s
+                    """);
+            ServeProcess service = scene.serve("a").awaitReady();
+            Rows rows = scene.rows();
+            Wait.until(
+                    LONG, saying(service), () -> !rows.attempts("a", "SUCCEEDED").isEmpty());
+            ordered(scene, words(scene, "pause", "a"));
+            Wait.until(LONG, saying(service), () -> service.metric("job_paused", "job=\"a\"") == 1);
+            int before = rows.ticks("a").size();
+            Wait.sleep(Duration.ofSeconds(6)); // longer than fresh-after, and nothing may come of it
+            assertTrue(service.get("/q/health/group/fresh").isUp(), service::said);
+            assertEquals(before, rows.ticks("a").size());
+            ordered(scene, words(scene, "resume", "a"));
+            assertTrue(service.get("/q/health/group/fresh").isUp(), "the time counts from the resume");
+            Wait.until(LONG, saying(service), () -> rows.ticks("a").size() > before);
+            assertEquals(List.of(), rows.ticks("a", "DROPPED"));
+        }
+    }
+
     /** CHP-16: the text on stdout, and exit code 0. */
     @Test
     void anExpiredLoginPausesTheJobAtOnce() {

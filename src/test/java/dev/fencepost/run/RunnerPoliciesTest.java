@@ -141,6 +141,16 @@ class RunnerPoliciesTest {
     }
 
     @Test
+    void theLineInAReasonIsShortAndHarmless() throws Exception {
+        rig.folders.output = List.of("\u001b]0;title\u0007 bad " + "x".repeat(184) + "\ud83d\ude00 and so on");
+        SucceedIf rules = new SucceedIf(null, new Expression("bad"), false, false);
+        String reason = String.valueOf(run(PolicyKit.succeedIf(rules)).reason());
+        assertTrue(reason.contains("\ufffd]0;title\ufffd bad"), reason);
+        assertTrue(reason.chars().noneMatch(c -> c < ' ' || Character.isSurrogate((char) c)), reason);
+        assertTrue(reason.endsWith("x…\""), reason);
+    }
+
+    @Test
     void aLineThatMustBeThere() throws Exception {
         SucceedIf rules = new SucceedIf(new Expression("^published \\d+$"), null, false, false);
         rig.folders.output = List.of("published nothing");

@@ -195,6 +195,26 @@ abstract class PoliciesContract extends Contract {
         }
 
         @Test
+        void aSlotThatMadeWayCanBeOrderedAgain() {
+            Job job = registeredJob();
+            Slot old = slot(0);
+            Lease lease = running(job, old, ANNA);
+            applied(
+                    job,
+                    buffering(
+                            slot(1).at(),
+                            slot(1),
+                            List.of(),
+                            new TakeOver(lease.fence().value(), slot(1))));
+            stored(lease, new Completion(Outcome.CANCELLED, true, false, 143, null, "superseded by slot", null, null));
+            store().trigger(job.id(), List.of(old), false, null, "ann");
+            stored(running(job, slot(1), BEN), success());
+            assertNull(outcome(job, old), "still open after another grant");
+            stored(running(job, old, BEN), success());
+            assertEquals(Outcome.SUCCEEDED, outcome(job, old));
+        }
+
+        @Test
         void aRunThatAPersonHasOrderedIsKnownAsSuch() {
             Job job = registeredJob();
             Slot manual = Slot.manual(store().now(), "x");
@@ -202,8 +222,9 @@ abstract class PoliciesContract extends Contract {
             Lease lease = running(job, manual, ANNA);
             assertTrue(assertNotNull(situation(job).backlog().held()).byOrder());
             stored(lease, success());
-            running(job, slot(0), ANNA);
-            assertFalse(assertNotNull(situation(job).backlog().held()).byOrder());
+            stored(running(job, slot(0), ANNA), failure("no"));
+            assertInstanceOf(Start.Started.class, store().start(job, slot(0), ANNA, newRun(), true), "run --slot");
+            assertTrue(assertNotNull(situation(job).backlog().held()).byOrder());
         }
     }
 

@@ -51,7 +51,8 @@ import picocli.CommandLine.Spec;
             "schedule. Ends with 0 when the run succeeded, 1 when it failed, was stopped or took too long, 70 when",
             "the lease was lost, and 3 when the run was refused: somebody else holds the lease, or the slot has",
             "succeeded already. What the run publishes is sent before the command ends; when it could not be, it",
-            "ends with 1. Ctrl-C stops the run with its grace, a second one at once."
+            "ends with 1. Ctrl-C stops the run with its grace, a second one at once;",
+            "fencepost cancel stops it too. It is not tried again by itself, whatever the job's retry says."
         },
         footer = {
             "",

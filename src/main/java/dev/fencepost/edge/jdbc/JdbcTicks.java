@@ -141,11 +141,10 @@ final class JdbcTicks implements Ticks {
                 outcome = case when stop_kind is null then 'ABANDONED' else 'CANCELLED' end,
                 reason = coalesce(stop_reason, :abandoned)""";
 
-    private static final String CLOSE_STOPPED = """
-            update tick set outcome = 'CANCELLED', ended_at = {now}, reason = (
-                select a.reason from attempt a where a.run_id = tick.run_id)
-            where job = :resource and outcome is null and exists (select 1 from attempt a where a.run_id = tick.run_id
-                and a.job = tick.job and a.slot_key = tick.slot_key and a.outcome = 'CANCELLED' and a.stop_kind is not null)""";
+    /** Of such an attempt, unless somebody has started the slot again. */
+    private static final Sql CLOSE_STOPPED = Sql.of("""
+            update tick set outcome = 'CANCELLED', ended_at = {now}, reason = :reason
+            where job = :job and slot_key = :slot_key and run_id = :run_id and outcome is null""");
 
     /**
      * A run id is granted once: a second try finds the first one's attempt. After the grant every statement asks whether the lease is
@@ -158,7 +157,6 @@ final class JdbcTicks implements Ticks {
             JdbcLeases.GRANT + " and not exists (select 1 from attempt a where a.run_id = :run_id)",
             END_OF_THE_DEAD + " where job = :resource and ended_at is null and run_id <> :run_id and" + MINE
                     + " returning " + ATTEMPT_COLUMNS,
-            CLOSE_STOPPED + " and" + MINE,
             """
             insert into tick (job, slot_key, slot_at, on_time, opened_at)
             select :resource, :slot_key, :slot_at, false, {now} from lease l
@@ -256,7 +254,6 @@ final class JdbcTicks implements Ticks {
                     + " and exists (select 1 from lease l"
                     + " where l.resource = :resource and l.owner = :owner and l.fence = :fence and l.run_id = :run_id"
                     + " and (:dead or {dead l})) returning " + ATTEMPT_COLUMNS,
-            CLOSE_STOPPED,
             """
             update lease set {set_released}
             where resource = :resource and owner = :owner and fence = :fence and run_id = :run_id and (:dead or {dead})
@@ -567,8 +564,7 @@ final class JdbcTicks implements Ticks {
                 if (!live) {
                     return new Start.Closed(Refusal.EXPIRED);
                 }
-                List<Attempt> abandoned =
-                        answers.get(3).rows().stream().map(JdbcTicks::attempt).toList();
+                List<Attempt> abandoned = ended(session, answers.get(3).rows());
                 Duration lag = Duration.between(row.instant("slot_at"), row.instant("now"));
                 return new Start.Started(
                         JdbcLeases.lease(row),
@@ -725,9 +721,23 @@ final class JdbcTicks implements Ticks {
         return database.write(
                 "abandon " + lease.resource(),
                 Urgency.NORMAL,
-                session -> session.run(ABANDON, params).get(1).rows().stream()
-                        .map(JdbcTicks::attempt)
-                        .toList());
+                session -> ended(session, session.run(ABANDON, params).get(1).rows()));
+    }
+
+    /** The attempts of the dead that were just ended; the ticks of those that had been asked to stop are closed with them. */
+    private static List<Attempt> ended(Session session, List<Row> rows) throws SQLException {
+        List<Attempt> ended = rows.stream().map(JdbcTicks::attempt).toList();
+        for (Attempt attempt : ended) {
+            if (attempt.outcome() == Outcome.CANCELLED) {
+                session.one(
+                        CLOSE_STOPPED,
+                        Params.of("job", attempt.job())
+                                .and("slot_key", attempt.slotKey())
+                                .and("run_id", attempt.runId().toString())
+                                .and("reason", attempt.reason()));
+            }
+        }
+        return ended;
     }
 
     @Override

@@ -13,6 +13,7 @@ import dev.fencepost.edge.jdbc.JdbcStore;
 import dev.fencepost.lease.Lease;
 import dev.fencepost.lease.Owner;
 import dev.fencepost.lease.RunId;
+import dev.fencepost.run.Classification;
 import dev.fencepost.run.Completion;
 import dev.fencepost.run.Job;
 import dev.fencepost.run.Outcome;
@@ -236,6 +237,36 @@ class StatusAndHistoryTest {
     }
 
     @Test
+    void theKindOfAFailureStandsBeforeItsReason() throws IOException {
+        try (JdbcStore store = workplace.store()) {
+            List<Job> jobs = jobs();
+            store.register(jobs);
+            Lease lease = start(store, jobs.getFirst(), Instant.parse("2026-03-29T01:00:00Z"));
+            store.complete(
+                    lease,
+                    new Completion(
+                            Outcome.FAILED,
+                            true,
+                            true,
+                            1,
+                            null,
+                            "exit code 1",
+                            null,
+                            null,
+                            List.of(),
+                            new Completion.Further(Classification.AUTH, null, null)));
+        }
+        String shown = workplace.run("history", "article").out();
+        assertTrue(shown.contains("auth: exit code 1"), shown);
+        JsonNode tick = Workplace.json(
+                        workplace.run("history", "article", "--json").out())
+                .get("ticks")
+                .get(0);
+        assertEquals("AUTH", tick.get("classification").asText());
+        assertEquals("exit code 1", tick.get("reason").asText());
+    }
+
+    @Test
     void historyForScriptsHasExactlyTheDocumentedFields() throws IOException {
         somethingHappened();
         JsonNode history =
@@ -258,6 +289,7 @@ class StatusAndHistoryTest {
                             "exit_code",
                             "signal",
                             "reason",
+                            "classification",
                             "dropped"),
                     Workplace.fields(tick));
         }

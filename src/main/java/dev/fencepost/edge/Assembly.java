@@ -8,6 +8,7 @@ import dev.fencepost.edge.host.SystemEntropy;
 import dev.fencepost.edge.host.SystemThreads;
 import dev.fencepost.edge.host.SystemTime;
 import dev.fencepost.edge.jdbc.JdbcStore;
+import dev.fencepost.edge.process.Foreground;
 import dev.fencepost.edge.process.OsChildren;
 import dev.fencepost.edge.process.OsPrograms;
 import dev.fencepost.edge.process.RunFolders;
@@ -28,12 +29,14 @@ import dev.fencepost.lease.DeadlineWatch;
 import dev.fencepost.lease.Incarnation;
 import dev.fencepost.lease.Owner;
 import dev.fencepost.run.Job;
+import dev.fencepost.run.Publications;
 import dev.fencepost.run.Runner;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /** Puts the production parts together: for {@code serve} and for the short commands alike, so that both are the same program. */
 public final class Assembly {
@@ -76,28 +79,12 @@ public final class Assembly {
      * @param sinks all that the jobs file names, those of its jobs included
      */
     public Crew crew(Store store, StateDirectory directory, Collection<SinkDefinition> sinks) {
-        Incarnation self = OsChildren.thisIncarnation(directory.nodeId(), time, entropy);
-        OsChildren children = new OsChildren(self, time, spawner, journal);
-        RunFolders folders = new RunFolders(directory.runs());
         OsPrograms programs = new OsPrograms(time, spawner);
         GitRepositories repositories = new GitRepositories(directory.path(), programs, System.getenv(), time);
         Publisher publisher = new Publisher(sinks, repositories, programs, journal);
-        DeadlineWatch watch = new DeadlineWatch(time);
-        Owner owner = self.owner();
-        Runner runner = new Runner(
-                store,
-                store,
-                children,
-                new HttpActions(time, spawner),
-                folders,
-                publisher,
-                watch,
-                time,
-                spawner,
-                entropy,
-                journal,
-                owner,
-                LOG_LIMIT_BYTES);
+        Hand hand = hand(store, directory, publisher, null);
+        Owner owner = hand.owner();
+        OsChildren children = hand.children();
         Dispatcher dispatcher = new Dispatcher(
                 store,
                 store,
@@ -108,8 +95,39 @@ public final class Assembly {
                 spawner,
                 entropy,
                 journal);
-        return new Crew(owner, children, folders, watch, runner, dispatcher);
+        return new Crew(owner, children, hand.folders(), hand.watch(), hand.runner(), dispatcher);
     }
+
+    /** What carries out one command in the foreground, which gives nothing out. */
+    public Hand hand(Store store, StateDirectory directory, Foreground foreground) {
+        return hand(store, directory, Publications.NONE, foreground);
+    }
+
+    private Hand hand(
+            Store store, StateDirectory directory, Publications publications, @Nullable Foreground foreground) {
+        Incarnation self = OsChildren.thisIncarnation(directory.nodeId(), time, entropy);
+        OsChildren children = new OsChildren(self, time, spawner, journal, foreground);
+        RunFolders folders = new RunFolders(directory.runs());
+        DeadlineWatch watch = new DeadlineWatch(time);
+        Runner runner = new Runner(
+                store,
+                store,
+                children,
+                new HttpActions(time, spawner),
+                folders,
+                publications,
+                watch,
+                time,
+                spawner,
+                entropy,
+                journal,
+                self.owner(),
+                LOG_LIMIT_BYTES);
+        return new Hand(self.owner(), children, folders, watch, runner);
+    }
+
+    /** @param watch has to be started by whoever uses it */
+    public record Hand(Owner owner, OsChildren children, RunFolders folders, DeadlineWatch watch, Runner runner) {}
 
     private Map<String, Sink> sinks(Collection<SinkDefinition> definitions, GitRepositories repositories) {
         Map<String, Sink> sinks = new HashMap<>();

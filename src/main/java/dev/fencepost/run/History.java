@@ -1,6 +1,7 @@
 package dev.fencepost.run;
 
 import dev.fencepost.lease.LeaseView;
+import dev.fencepost.lease.RunId;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
@@ -17,6 +18,13 @@ public interface History {
 
     /** Newest first: writes under leases, accepted and refused. */
     List<WriteEvent> events(int limit);
+
+    /** An attempt and the end of its output; null if there is none. Waits for nobody, unlike {@link Ticks#attempt}. */
+    @Nullable
+    Kept kept(String job, RunId runId);
+
+    /** @param outputTail at most 64 KiB, both streams; null where nothing is stored, as before the attempt's end */
+    record Kept(Attempt attempt, @Nullable String outputTail) {}
 
     /**
      * @param scheduleText the schedule by which the job was registered, or null if it never was

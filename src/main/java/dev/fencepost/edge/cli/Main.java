@@ -98,6 +98,7 @@ public class Main {
         line.addSubcommand("exec", new ExecCommand(shared));
         line.addSubcommand("status", new StatusCommand(shared));
         line.addSubcommand("history", new HistoryCommand(shared));
+        line.addSubcommand("logs", new LogsCommand(shared));
         line.addSubcommand("events", new EventsCommand(shared));
         LeaseCommand.addTo(line, shared);
         EffectsCommand.addTo(line, shared);

@@ -1,6 +1,7 @@
 package dev.fencepost.edge.jdbc;
 
 import dev.fencepost.lease.LeaseView;
+import dev.fencepost.lease.RunId;
 import dev.fencepost.run.Attempt;
 import dev.fencepost.run.History;
 import dev.fencepost.run.Outcome;
@@ -10,6 +11,7 @@ import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** What happened, for people. Reads only. */
@@ -61,6 +63,11 @@ final class JdbcHistory implements History {
     private static final Sql EVENTS = Sql.of("""
             select at, resource, owner, fence, run_id, accepted, reason, effect, newest_fence from write_event
             order by id desc limit :limit""");
+
+    private static final Sql KEPT = Sql.of("""
+            select run_id, job, slot_key, number, fence, owner, started_at, ended_at, outcome, exit_code, signal, reason,
+                output_tail
+            from attempt where run_id = :run_id and job = :job""");
 
     private final Database database;
 
@@ -149,6 +156,18 @@ final class JdbcHistory implements History {
                     count == null || first == null ? null : new Range(count, first, row.instant("slot_at"))));
         }
         return entries;
+    }
+
+    @Override
+    public @Nullable Kept kept(String job, RunId runId) {
+        Params params = Params.of("job", job).and("run_id", runId.toString());
+        return database.<Optional<Kept>>read("output of " + job, session -> {
+                    Row row = session.one(KEPT, params).first();
+                    return row == null
+                            ? Optional.empty()
+                            : Optional.of(new Kept(JdbcTicks.attempt(row), row.optionalText("output_tail")));
+                })
+                .orElse(null);
     }
 
     @Override

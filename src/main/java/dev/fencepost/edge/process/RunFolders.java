@@ -18,6 +18,8 @@ public final class RunFolders implements Workspace {
     /** So many folders below the root is the folder of a run. */
     static final int LEVELS = 3;
 
+    private static final String LOG = "output.log";
+
     private final Path root;
 
     public RunFolders(Path root) {
@@ -26,8 +28,7 @@ public final class RunFolders implements Workspace {
 
     @Override
     public RunFiles prepare(String job, Slot slot, int attempt, RunId runId) throws IOException {
-        Path folder =
-                of(job, slot.key()).resolve(attempt + "-" + runId.toString().substring(0, 8));
+        Path folder = of(job, slot.key()).resolve(name(attempt, runId));
         Path output = folder.resolve("output");
         try {
             Files.createDirectories(
@@ -35,12 +36,21 @@ public final class RunFolders implements Workspace {
         } catch (IOException e) {
             throw new IOException("run folder " + folder + " cannot be made: " + e.getMessage(), e);
         }
-        return new RunFiles(folder.resolve("output.log"), folder.resolve("result"), folder.resolve("effects"), output);
+        return new RunFiles(folder.resolve(LOG), folder.resolve("result"), folder.resolve("effects"), output);
     }
 
     /** Where the attempts at a slot have their folders. */
     public Path of(String job, String slotKey) {
         return root.resolve(job).resolve(slotKey.replace(":", "").replace('/', '-'));
+    }
+
+    /** Where the log of an attempt is, or would be, if it ran on this node. */
+    public Path logOf(String job, String slotKey, int attempt, RunId runId) {
+        return of(job, slotKey).resolve(name(attempt, runId)).resolve(LOG);
+    }
+
+    private static String name(int attempt, RunId runId) {
+        return attempt + "-" + runId.toString().substring(0, 8);
     }
 
     @Override

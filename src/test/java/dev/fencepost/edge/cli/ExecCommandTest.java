@@ -42,7 +42,8 @@ class ExecCommandTest {
 
     @Test
     void ourLineBeginsALineOfItsOwn() {
-        CommandRun run = workplace.run("exec", "x", "--timeout", "300ms", "--", "sh", "-c", "printf open >&2; sleep 60");
+        CommandRun run =
+                workplace.run("exec", "x", "--timeout", "300ms", "--", "sh", "-c", "printf open >&2; sleep 60");
         assertEquals(ExitCode.TIMED_OUT, run.exitCode());
         assertTrue(run.err().startsWith("open\nfencepost: x: timed_out: timeout of "), run.err());
     }
@@ -94,8 +95,8 @@ class ExecCommandTest {
 
     @Test
     void aResultThatIsTooBigFailsAlthoughTheCommandDidNot() {
-        CommandRun run = workplace.run(
-                "exec", "x", "--", "sh", "-c", "head -c 1048577 /dev/zero >\"$FENCEPOST_RESULT\"");
+        CommandRun run =
+                workplace.run("exec", "x", "--", "sh", "-c", "head -c 1048577 /dev/zero >\"$FENCEPOST_RESULT\"");
         assertEquals(ExitCode.FAILED, run.exitCode());
         assertTrue(run.err().contains("the limit is 1048576"), run.err());
     }

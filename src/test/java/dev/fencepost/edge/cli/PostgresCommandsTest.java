@@ -42,8 +42,7 @@ class PostgresCommandsTest {
                                     .out())
                             .get("ticks")
                             .size());
-            assertEquals(
-                    ExitCode.FINE, workplace.run("run", "odd", store).exitCode());
+            assertEquals(ExitCode.FINE, workplace.run("run", "odd", store).exitCode());
             String kept = "ok:é bad:\uFFFD\uFFFD\uFFFD sur:\uFFFD\uFFFD\uFFFD nul:\u2400 lat:\uFFFD end\n";
             assertEquals(kept, workplace.run("logs", "odd", store).out());
             String elsewhere = "--state-dir=" + dir.resolve("another-node");

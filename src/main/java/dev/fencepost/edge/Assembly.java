@@ -9,6 +9,7 @@ import dev.fencepost.edge.host.SystemThreads;
 import dev.fencepost.edge.host.SystemTime;
 import dev.fencepost.edge.jdbc.JdbcStore;
 import dev.fencepost.edge.notify.Notifications;
+import dev.fencepost.edge.process.Foreground;
 import dev.fencepost.edge.process.OsChildren;
 import dev.fencepost.edge.process.OsPrograms;
 import dev.fencepost.edge.process.RunFolders;
@@ -30,7 +31,9 @@ import dev.fencepost.lease.DeadlineWatch;
 import dev.fencepost.lease.Incarnation;
 import dev.fencepost.lease.Owner;
 import dev.fencepost.run.Job;
+import dev.fencepost.run.Notices;
 import dev.fencepost.run.Places;
+import dev.fencepost.run.Publications;
 import dev.fencepost.run.Runner;
 import java.util.Collection;
 import java.util.HashMap;
@@ -82,9 +85,6 @@ public final class Assembly {
      * @param jobs whose notifiers are told of what becomes of them
      */
     public Crew crew(Store store, StateDirectory directory, Collection<SinkDefinition> sinks, Collection<Job> jobs) {
-        Incarnation self = OsChildren.thisIncarnation(directory.nodeId(), time, entropy);
-        OsChildren children = new OsChildren(self, time, spawner, journal);
-        RunFolders folders = new RunFolders(directory.runs());
         OsPrograms programs = new OsPrograms(time, spawner);
         GitRepositories repositories = new GitRepositories(directory.path(), programs, System.getenv(), time);
         Publisher publisher = new Publisher(sinks, repositories, programs, journal);
@@ -100,23 +100,9 @@ public final class Assembly {
                 directory.nodeId());
         notifications.watch(jobs);
         Journal watched = notifications.watching(journal);
-        DeadlineWatch watch = new DeadlineWatch(time);
-        Owner owner = self.owner();
-        Runner runner = new Runner(
-                store,
-                store,
-                children,
-                new HttpActions(time, spawner),
-                folders,
-                publisher,
-                watch,
-                time,
-                spawner,
-                entropy,
-                watched,
-                notifications,
-                owner,
-                LOG_LIMIT_BYTES);
+        Hand hand = hand(store, directory, publisher, notifications, watched, null);
+        Owner owner = hand.owner();
+        OsChildren children = hand.children();
         Dispatcher dispatcher = new Dispatcher(
                 store,
                 store,
@@ -127,11 +113,57 @@ public final class Assembly {
                 spawner,
                 entropy,
                 watched);
-        return new Crew(owner, children, folders, watch, runner, dispatcher, notifications, watched, others -> {
-            publisher.use(others);
-            dispatcher.use(sinks(others, repositories));
-        });
+        return new Crew(
+                owner,
+                children,
+                hand.folders(),
+                hand.watch(),
+                hand.runner(),
+                dispatcher,
+                notifications,
+                watched,
+                others -> {
+                    publisher.use(others);
+                    dispatcher.use(sinks(others, repositories));
+                });
     }
+
+    /** What carries out one command in the foreground, which gives nothing out. */
+    public Hand hand(Store store, StateDirectory directory, Foreground foreground) {
+        return hand(store, directory, Publications.NONE, Notices.NONE, journal, foreground);
+    }
+
+    private Hand hand(
+            Store store,
+            StateDirectory directory,
+            Publications publications,
+            Notices notices,
+            Journal watched,
+            @Nullable Foreground foreground) {
+        Incarnation self = OsChildren.thisIncarnation(directory.nodeId(), time, entropy);
+        OsChildren children = new OsChildren(self, time, spawner, journal, foreground);
+        RunFolders folders = new RunFolders(directory.runs());
+        DeadlineWatch watch = new DeadlineWatch(time);
+        Runner runner = new Runner(
+                store,
+                store,
+                children,
+                new HttpActions(time, spawner),
+                folders,
+                publications,
+                watch,
+                time,
+                spawner,
+                entropy,
+                watched,
+                notices,
+                self.owner(),
+                LOG_LIMIT_BYTES);
+        return new Hand(self.owner(), children, folders, watch, runner);
+    }
+
+    /** @param watch has to be started by whoever uses it */
+    public record Hand(Owner owner, OsChildren children, RunFolders folders, DeadlineWatch watch, Runner runner) {}
 
     private Map<String, Sink> sinks(Collection<SinkDefinition> definitions, GitRepositories repositories) {
         Map<String, Sink> sinks = new HashMap<>();

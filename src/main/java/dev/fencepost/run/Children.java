@@ -81,8 +81,22 @@ public interface Children {
 
     /** A child that could not be started. The message is for a person and for the attempt's reason. */
     final class StartFailure extends Exception {
+
+        private final boolean missing;
+
         public StartFailure(String message, @Nullable Throwable cause) {
+            this(message, cause, false);
+        }
+
+        /** @param missing see {@link #isMissing} */
+        public StartFailure(String message, @Nullable Throwable cause, boolean missing) {
             super(message, cause);
+            this.missing = missing;
+        }
+
+        /** Whether there is no such command, rather than one that cannot be started. */
+        public boolean isMissing() {
+            return missing;
         }
     }
 }

@@ -1,6 +1,7 @@
 package dev.fencepost.run;
 
 import dev.fencepost.lease.LeaseView;
+import dev.fencepost.lease.RunId;
 import dev.fencepost.schedule.Slot;
 import java.time.Instant;
 import java.util.List;
@@ -48,6 +49,13 @@ public interface History {
             boolean ordered,
             @Nullable Instant notBefore,
             @Nullable Range range) {}
+
+    /** An attempt and the end of its output; null if there is none. Waits for nobody, unlike {@link Ticks#attempt}. */
+    @Nullable
+    Kept kept(String job, RunId runId);
+
+    /** @param outputTail at most 64 KiB, both streams; null where nothing is stored, as before the attempt's end */
+    record Kept(Attempt attempt, @Nullable String outputTail) {}
 
     /**
      * @param scheduleText the schedule by which the job was registered, or null if it never was

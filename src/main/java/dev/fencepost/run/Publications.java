@@ -14,6 +14,30 @@ import org.jspecify.annotations.Nullable;
  */
 public interface Publications {
 
+    /** Of runs that give nothing out: they have no file to announce effects in. */
+    Publications NONE = new Publications() {
+        @Override
+        public Place open(Job job, Slot slot, RunFiles files) {
+            return Place.NONE;
+        }
+
+        @Override
+        public Announced collect(
+                Job job, Slot slot, int attempt, long fence, RunFiles files, Place place, byte @Nullable [] result) {
+            return new Announced(List.of(), false);
+        }
+
+        @Override
+        public List<String> keys(Job job, Slot slot, RunFiles files) {
+            return List.of();
+        }
+
+        @Override
+        public void close(Job job, RunFiles files, Place place, boolean keep) {
+            // nothing was opened
+        }
+    };
+
     /**
      * Before the child is started.
      *
@@ -24,6 +48,7 @@ public interface Publications {
     /**
      * Where a run works.
      *
+     * @param environment variables of its command, {@code FENCEPOST_EFFECTS} among them
      * @param worktree a fresh checkout of its own, or null where nothing is published to git
      * @param workingDir instead of the command's own, or null to keep that
      * @param base what the worktree was made from, opaque to the runner

@@ -716,7 +716,6 @@ public final class Runner {
         environment.put("FENCEPOST_IDEMPOTENCY_KEY", slot.idempotencyKey(job.id()));
         environment.put("FENCEPOST_OUTPUT_DIR", files.output().toString());
         environment.put("FENCEPOST_RESULT", files.result().toString());
-        environment.put("FENCEPOST_EFFECTS", files.effects().toString());
         environment.putAll(place.environment());
         return new Children.Spec(
                 lease.runId(),

@@ -16,6 +16,12 @@ public record Slot(String key, Instant at) {
 
     private static final String MANUAL = "manual:";
 
+    /** What the suffix of {@link #once} begins with; stores know it as {@link #ONCE_PATTERN}. */
+    private static final String ONCE = "exec-";
+
+    /** Keys of {@link #once}, for the operator {@code like} of SQL. */
+    public static final String ONCE_PATTERN = MANUAL + "%/" + ONCE + "%";
+
     /** The calendar's slot at this instant, cut to whole seconds. */
     public static Slot at(Instant instant) {
         Instant whole = instant.truncatedTo(ChronoUnit.SECONDS);
@@ -39,6 +45,13 @@ public record Slot(String key, Instant at) {
         } catch (DateTimeParseException e) {
             return null; // as for any other text
         }
+    }
+
+    /**
+     * An order whose command only the caller knows: there is no second attempt at it. Its tick ends with its attempt, however that ends.
+     */
+    public static Slot once(Instant instant, String suffix) {
+        return manual(instant, ONCE + suffix);
     }
 
     public boolean isManual() {

@@ -97,7 +97,9 @@ class PoliciesIT {
             ServeProcess service = scene.serve("a").awaitReady();
             Rows rows = scene.rows();
             Wait.until(
-                    LONG, saying(service), () -> !rows.attempts("a", "SUCCEEDED").isEmpty());
+                    LONG,
+                    saying(service),
+                    () -> !rows.attempts("a", "SUCCEEDED").isEmpty());
             ordered(scene, words(scene, "pause", "a"));
             Wait.until(LONG, saying(service), () -> service.metric("job_paused", "job=\"a\"") == 1);
             int before = rows.ticks("a").size();

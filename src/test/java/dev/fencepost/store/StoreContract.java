@@ -24,6 +24,7 @@ import dev.fencepost.run.Completion;
 import dev.fencepost.run.History;
 import dev.fencepost.run.History.Entry;
 import dev.fencepost.run.History.JobSummary;
+import dev.fencepost.run.History.Kept;
 import dev.fencepost.run.History.WriteEvent;
 import dev.fencepost.run.Job;
 import dev.fencepost.run.Outcome;
@@ -1613,6 +1614,64 @@ abstract class StoreContract extends Contract {
                 assertFalse(answers.get(1) instanceof Start.Closed, "the tick is open");
                 assertTrue(view(job.id()).fence() >= 1 + granted);
             }
+        }
+    }
+
+    @Nested
+    class OrdersOfOnce {
+
+        private Slot once() {
+            return Slot.once(store().now(), "0a1b2c3d");
+        }
+
+        @Test
+        void aLostAttemptIsTheEndOfItsTick() {
+            Job job = registeredJob();
+            Slot slot = once();
+            Lease lease = running(job, slot, ANNA);
+            assertTrue(store().endAsLost(lease, "no renewal"));
+            assertEquals(Outcome.LEASE_LOST, outcome(job, slot));
+            assertEquals(List.of(), situation(job).backlog().open(), "no service ever runs its own command for it");
+        }
+
+        @Test
+        void aDeadHoldersAttemptIsTheEndOfItsTickWhoeverFindsIt() {
+            Job job = registeredJob();
+            Slot slot = once();
+            Lease lease = running(job, slot, ANNA);
+            assertEquals(1, store().abandon(lease, true).size());
+            assertEquals(Outcome.ABANDONED, outcome(job, slot));
+
+            Slot second = Slot.once(store().now(), "ffffffff");
+            passToTheEndOf(running(job, second, ANNA));
+            Slot third = slot(0);
+            running(job, third, BEN);
+            assertEquals(Outcome.ABANDONED, outcome(job, second));
+            assertNull(outcome(job, third));
+        }
+
+        @Test
+        void oneThatRunsIsNotEndedByOthers() {
+            Job job = registeredJob();
+            Slot slot = once();
+            running(job, slot, ANNA);
+            assertInstanceOf(Start.Held.class, start(job, slot(0), BEN));
+            assertNull(outcome(job, slot));
+            Slot other = Slot.manual(store().now(), "0a1b2c3d");
+            Job otherJob = registeredJob();
+            store().endAsLost(running(otherJob, other, ANNA), "no renewal");
+            assertNull(outcome(otherJob, other), "an order to a service is tried again");
+        }
+
+        @Test
+        void whatIsKeptOfAnAttemptIsReadWithoutWaiting() {
+            Job job = registeredJob();
+            Lease lease = running(job, once(), ANNA);
+            assertEquals(new Kept(attempt(lease), null), store().kept(job.id(), lease.runId()));
+            stored(lease, new Completion(Outcome.FAILED, true, true, 7, null, "why", null, "the end\n"));
+            assertEquals(new Kept(attempt(lease), "the end\n"), store().kept(job.id(), lease.runId()));
+            assertNull(store().kept(newName(), lease.runId()));
+            assertNull(store().kept(job.id(), newRun()));
         }
     }
 }

@@ -20,6 +20,13 @@ public final class ExitCode {
     /** The jobs file, or an expression, is refused. */
     public static final int BAD_CONFIGURATION = 78;
 
+    /** The command of {@code exec} was stopped after its time limit; as the program {@code timeout} says it. */
+    public static final int TIMED_OUT = 124;
+    /** The command of {@code exec} is there and cannot be started; as shells say it. */
+    public static final int NOT_EXECUTABLE = 126;
+    /** There is no such command; as shells say it. */
+    public static final int NOT_FOUND = 127;
+
     /** A service or a worker had to be stopped, instead of ending by itself; as a process that SIGTERM ends. */
     public static final int FORCED = 143;
 

@@ -62,7 +62,7 @@ final class HistoryCommand implements Callable<Integer> {
         try (OpenedStore opened = OpenedStore.existing(shared, file)) {
             List<Entry> entries = opened.store().history(id, limit);
             if (entries.isEmpty()) {
-                refuseUnknown(file, opened.store().jobs());
+                refuseUnknown(id, file, opened.store().jobs());
             }
             if (shared.json()) {
                 Json.print(
@@ -77,7 +77,8 @@ final class HistoryCommand implements Callable<Integer> {
         return ExitCode.FINE;
     }
 
-    private void refuseUnknown(@Nullable JobsFile file, List<JobSummary> stored) {
+    /** Ends the command with {@link ExitCode#REFUSED} where neither the file nor the store knows such a job. */
+    static void refuseUnknown(String id, @Nullable JobsFile file, List<JobSummary> stored) {
         TreeSet<String> known = new TreeSet<>();
         stored.forEach(summary -> known.add(summary.id()));
         if (file != null) {

@@ -1,8 +1,12 @@
 package dev.fencepost.edge.cli;
 
 import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonFactoryBuilder;
 import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.SerializableString;
 import com.fasterxml.jackson.core.StreamWriteFeature;
+import com.fasterxml.jackson.core.io.CharacterEscapes;
+import com.fasterxml.jackson.core.io.SerializedString;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
@@ -18,8 +22,25 @@ import org.jspecify.annotations.Nullable;
  */
 final class Json {
 
-    private static final JsonFactory FACTORY =
-            JsonFactory.builder().disable(StreamWriteFeature.AUTO_CLOSE_TARGET).build();
+    private static final JsonFactory FACTORY = new JsonFactoryBuilder()
+            .characterEscapes(new Harmless())
+            .disable(StreamWriteFeature.AUTO_CLOSE_TARGET)
+            .build();
+
+    /** JSON asks for escapes below U+0020 only; a terminal obeys others too. */
+    private static final class Harmless extends CharacterEscapes {
+        @Override
+        public int[] getEscapeCodesForAscii() {
+            int[] codes = standardAsciiEscapesForJSON();
+            codes[0x7f] = ESCAPE_STANDARD;
+            return codes;
+        }
+
+        @Override
+        public @Nullable SerializableString getEscapeSequence(int c) {
+            return Printable.isHarmful((char) c) ? new SerializedString(String.format("\\u%04x", c)) : null;
+        }
+    }
 
     private Json() {}
 

@@ -12,11 +12,13 @@ import java.io.FileInputStream;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.io.OutputStream;
 import java.io.OutputStreamWriter;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -38,9 +40,11 @@ public class Main {
             // The libraries bring a logger that complains of any other one, and is quiet itself until serve sets it up.
             System.setProperty(LOG_MANAGER, "org.jboss.logmanager.LogManager");
         }
-        Map<String, String> environment = System.getenv();
-        PrintWriter out = writer(FileDescriptor.out);
-        PrintWriter err = writer(FileDescriptor.err);
+        Map<String, String> environment = environment();
+        OutputStream outBytes = new FileOutputStream(FileDescriptor.out);
+        OutputStream errBytes = new FileOutputStream(FileDescriptor.err);
+        PrintWriter out = writer(outBytes);
+        PrintWriter err = writer(errBytes);
         int exitCode = run(
                 new Surroundings(
                         out,
@@ -52,9 +56,21 @@ public class Main {
                         isTerminal(1),
                         isTerminal(2),
                         isTerminal(0) && isTerminal(2) ? answers() : null,
-                        new FileInputStream(FileDescriptor.in)),
+                        new FileInputStream(FileDescriptor.in),
+                        outBytes,
+                        errBytes),
                 arguments);
         System.exit(exitCode);
+    }
+
+    /** Where nobody gave a home directory, as with {@code env -i}, it is the account's, so that the state is in the same place. */
+    private static Map<String, String> environment() {
+        Map<String, String> environment = new HashMap<>(System.getenv());
+        String home = System.getProperty("user.home", "");
+        if (home.startsWith("/")) {
+            environment.putIfAbsent("HOME", home);
+        }
+        return Map.copyOf(environment);
     }
 
     /** Runs one command to its end. */
@@ -80,8 +96,10 @@ public class Main {
         line.addSubcommand("explain", new ExplainCommand(shared));
         line.addSubcommand("next", new NextCommand(shared));
         line.addSubcommand("run", new RunCommand(shared));
+        line.addSubcommand("exec", new ExecCommand(shared));
         line.addSubcommand("status", new StatusCommand(shared));
         line.addSubcommand("history", new HistoryCommand(shared));
+        line.addSubcommand("logs", new LogsCommand(shared));
         line.addSubcommand("events", new EventsCommand(shared));
         line.addSubcommand("why", new WhyCommand(shared));
         line.addSubcommand("trigger", new TriggerCommand(shared));
@@ -159,8 +177,7 @@ public class Main {
                 new InputStreamReader(new FileInputStream(FileDescriptor.in), StandardCharsets.UTF_8));
     }
 
-    private static PrintWriter writer(FileDescriptor descriptor) {
-        return new PrintWriter(new BufferedWriter(
-                new OutputStreamWriter(new FileOutputStream(descriptor), StandardCharsets.UTF_8), 8192));
+    private static PrintWriter writer(OutputStream bytes) {
+        return new PrintWriter(new BufferedWriter(new OutputStreamWriter(bytes, StandardCharsets.UTF_8), 8192));
     }
 }

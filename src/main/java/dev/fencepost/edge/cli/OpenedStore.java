@@ -47,7 +47,12 @@ record OpenedStore(Assembly assembly, JdbcStore store) implements AutoCloseable 
 
     /** Opens the store and brings its schema up to date. */
     static OpenedStore prepared(SharedOptions shared, @Nullable JobsFile file, Journal journal) {
-        OpenedStore opened = open(shared.store(file), journal);
+        return prepared(shared.store(file), journal);
+    }
+
+    /** The same with this store. */
+    static OpenedStore prepared(StoreUrl url, Journal journal) {
+        OpenedStore opened = open(url, journal);
         try {
             opened.store.prepare();
             return opened;

@@ -22,7 +22,7 @@ final class Printable {
         return shown == null ? text : shown.toString();
     }
 
-    private static boolean isHarmful(char c) {
+    static boolean isHarmful(char c) {
         return switch (c) {
             case '\t' -> false;
             case '\u061c', '\u200e', '\u200f', '\u2028', '\u2029' -> true;

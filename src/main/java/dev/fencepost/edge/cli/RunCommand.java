@@ -10,10 +10,8 @@ import dev.fencepost.edge.host.Stopwatch;
 import dev.fencepost.effect.EffectState;
 import dev.fencepost.effect.EffectView;
 import dev.fencepost.host.Event;
-import dev.fencepost.host.Journal;
 import dev.fencepost.host.Spawner;
 import dev.fencepost.host.Time;
-import dev.fencepost.lease.Incarnation;
 import dev.fencepost.lease.Lease;
 import dev.fencepost.lease.Refusal;
 import dev.fencepost.run.Job;
@@ -34,7 +32,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Callable;
-import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -63,9 +60,6 @@ import picocli.CommandLine.Spec;
         })
 final class RunCommand implements Callable<Integer> {
 
-    /** A dead holder is cleaned up, and the claim sent again, so often: each time somebody else may be faster. */
-    private static final int MOST_CLAIMS = 3;
-
     /** What the run announced is sent for so long; what is left then waits for the service or the next run. */
     private static final Duration SENDING_PATIENCE = Duration.ofMinutes(2);
 
@@ -93,24 +87,6 @@ final class RunCommand implements Callable<Integer> {
         this.shared = shared;
     }
 
-    /** Keeps what the closing line needs, and passes everything on. */
-    private static final class Witness implements Journal {
-        private final Journal next;
-        private final AtomicReference<Event.@Nullable Started> started = new AtomicReference<>();
-
-        Witness(Journal next) {
-            this.next = next;
-        }
-
-        @Override
-        public void record(Event event) {
-            if (event instanceof Event.Started now) {
-                started.set(now);
-            }
-            next.record(event);
-        }
-    }
-
     @Override
     public Integer call() throws InterruptedException {
         JobsFile file = shared.jobsFile();
@@ -119,7 +95,8 @@ final class RunCommand implements Callable<Integer> {
         if (wanted != null) {
             checkIsSlot(job, wanted);
         }
-        Witness witness = new Witness(new TerseJournal(shared.surroundings().err()));
+        HandRun.Witness witness =
+                new HandRun.Witness(new TerseJournal(shared.surroundings().err()));
         try (OpenedStore opened = OpenedStore.prepared(shared, file, witness)) {
             Instant now = opened.store().now();
             if (wanted != null && wanted.isAfter(now)) {
@@ -165,7 +142,7 @@ final class RunCommand implements Callable<Integer> {
         }
     }
 
-    private int run(OpenedStore opened, Assembly.Crew crew, Job job, Slot slot, Witness witness)
+    private int run(OpenedStore opened, Assembly.Crew crew, Job job, Slot slot, HandRun.Witness witness)
             throws InterruptedException {
         StopRequest stop = new StopRequest();
         Output output = new Output(opened);
@@ -173,7 +150,8 @@ final class RunCommand implements Callable<Integer> {
         Result result;
         Spawner.Task orders = opened.assembly().spawner().virtualThread("orders", () -> obey(opened, crew, job, stop));
         try (StopSignals ignored = new StopSignals(count -> stopped(stop, job, count))) {
-            result = claimAndRun(opened, crew, job, slot, stop, output);
+            result = new HandRun(opened.store(), crew.runner(), crew.children(), this::say)
+                    .claimAndRun(job, slot, stop, slotText != null, output::follow);
         } finally {
             orders.interrupt();
             output.end();
@@ -184,7 +162,7 @@ final class RunCommand implements Callable<Integer> {
                 List<EffectView> effects = ended.outcome() == Outcome.SUCCEEDED && ended.refused() == null
                         ? crew.dispatcher().dispatchAll(ended.effects(), SENDING_PATIENCE)
                         : List.of();
-                yield tell(job, slot, ended, witness.started.get(), output.log(), ran, effects);
+                yield tell(job, slot, ended, witness.started(), output.log(), ran, effects);
             }
             case Result.Held held -> held(job, slot, held.by(), crew);
             case Result.Closed closed -> closed(job, slot, closed.reason());
@@ -222,26 +200,6 @@ final class RunCommand implements Callable<Integer> {
             }
         } catch (InterruptedException ended) {
             Thread.currentThread().interrupt();
-        }
-    }
-
-    private Result claimAndRun(
-            OpenedStore opened, Assembly.Crew crew, Job job, Slot slot, StopRequest stop, Output output)
-            throws InterruptedException {
-        for (int claims = 1; ; claims++) {
-            Result result =
-                    crew.runner().runOnce(job, slot, crew.runner().newRunId(), stop, slotText != null, output::follow);
-            if (!(result instanceof Result.Held held)
-                    || claims == MOST_CLAIMS
-                    || !crew.children().provablyDead(held.by().owner())) {
-                return result;
-            }
-            // Of this host, and surely gone: nobody has to wait for the end of its lease (semantics 2.15).
-            int killed = crew.children().sweep(held.by().runId());
-            opened.store().abandon(held.by(), true);
-            say("the holder of the lease, " + LeaseForms.shortOwner(held.by().owner())
-                    + ", is dead; its lease is taken over"
-                    + (killed == 0 ? "" : ", and what was left of its run is killed: " + killed + " processes"));
         }
     }
 
@@ -321,20 +279,9 @@ final class RunCommand implements Callable<Integer> {
                             "slot", by.slotKey(),
                             "expires_at", by.expiresAt())));
         } else {
-            say(job.id() + ": refused, HELD: " + LeaseForms.shortOwner(by.owner()) + whose(by, crew)
-                    + " holds the lease with token "
-                    + by.fence() + " until " + SlotText.local(by.expiresAt(), job.zone())
-                    + " and renews it as long as it runs");
+            say(job.id() + ": refused, HELD: " + HandRun.holder(by, crew.owner(), job.zone()));
         }
         return ExitCode.REFUSED;
-    }
-
-    private static String whose(Lease lease, Assembly.Crew crew) {
-        Incarnation holder = Incarnation.of(lease.owner());
-        Incarnation self = Incarnation.of(crew.owner());
-        return holder != null && self != null && holder.nodeId().equals(self.nodeId())
-                ? " (this node, pid " + holder.pid() + ")"
-                : "";
     }
 
     private int closed(Job job, Slot slot, Refusal reason) {

@@ -74,7 +74,34 @@ public final class SharedOptions {
 
     /** The store of {@code --store}, else of the jobs file, else the SQLite file in the state directory. */
     public StoreUrl store(@Nullable JobsFile file) {
-        StoreUrl url = chosenStore(file);
+        return checked(chosenStore(file));
+    }
+
+    /**
+     * The same for a command that needs no jobs: of a jobs file that nobody names only the store counts. Where that cannot be told, the
+     * command ends with {@link ExitCode#BAD_CONFIGURATION}: a lease in another store would keep nobody away.
+     */
+    StoreUrl storeAlone() {
+        if (config != null) {
+            return store(jobsFile());
+        }
+        if (store != null
+                || !(orBadConfiguration(() -> places().jobsFile(null)) instanceof Places.Search.Found found)) {
+            return store(null);
+        }
+        return switch (reader().storeOf(found.file())) {
+            case JobsFileReader.StoreOf.Known known ->
+                checked(known.written() == null ? StoreUrl.inStateDir(stateDir()) : known.written());
+            case JobsFileReader.StoreOf.Unknown unknown ->
+                throw new CommandFailure(
+                        ExitCode.BAD_CONFIGURATION,
+                        texts(unknown.errors())
+                                + "\n    so it is not known in which store the others look for the lease; mend the file,"
+                                + " or name the store with --store");
+        };
+    }
+
+    private static StoreUrl checked(StoreUrl url) {
         if (url.file() != null && Files.isDirectory(url.file())) {
             throw new CommandFailure(
                     ExitCode.BAD_CONFIGURATION,
@@ -98,13 +125,19 @@ public final class SharedOptions {
     public Reading read() {
         return switch (orBadConfiguration(() -> places().jobsFile(config))) {
             case Places.Search.Nowhere nowhere -> new Reading.Refused(List.of(nowhere.finding()), List.of());
-            case Places.Search.Found found ->
-                new JobsFileReader(
-                                surroundings.environment(),
-                                surroundings.workingDir(),
-                                surroundings.wallClock().instant())
-                        .read(found.file());
+            case Places.Search.Found found -> reader().read(found.file());
         };
+    }
+
+    private JobsFileReader reader() {
+        return new JobsFileReader(
+                surroundings.environment(),
+                surroundings.workingDir(),
+                surroundings.wallClock().instant());
+    }
+
+    private static String texts(List<Finding> findings) {
+        return findings.stream().map(Finding::text).collect(Collectors.joining("\n"));
     }
 
     /** The jobs file, if there is one in the usual places or one is named; null when nothing names one and none is there. */
@@ -117,9 +150,7 @@ public final class SharedOptions {
         return switch (read()) {
             case Reading.Accepted accepted -> accepted.file();
             case Reading.Refused refused ->
-                throw new CommandFailure(
-                        ExitCode.BAD_CONFIGURATION,
-                        refused.errors().stream().map(Finding::text).collect(Collectors.joining("\n")));
+                throw new CommandFailure(ExitCode.BAD_CONFIGURATION, texts(refused.errors()));
         };
     }
 

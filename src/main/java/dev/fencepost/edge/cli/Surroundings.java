@@ -2,6 +2,7 @@ package dev.fencepost.edge.cli;
 
 import java.io.BufferedReader;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.InstantSource;
@@ -22,6 +23,8 @@ import org.jspecify.annotations.Nullable;
  * @param errIsScreen the same of {@code err}
  * @param answers where a person can be asked, or null when nobody sits there
  * @param in what is piped to the command, for an option that says {@code -}
+ * @param outBytes what {@code out} writes to, for bytes that are no text of ours; {@code out} is flushed before
+ * @param errBytes the same of {@code err}
  */
 public record Surroundings(
         PrintWriter out,
@@ -33,7 +36,36 @@ public record Surroundings(
         boolean outIsScreen,
         boolean errIsScreen,
         @Nullable BufferedReader answers,
-        InputStream in) {
+        InputStream in,
+        OutputStream outBytes,
+        OutputStream errBytes) {
+
+    /** Where bytes for {@code out} and {@code err} go by their writers, as text. */
+    public Surroundings(
+            PrintWriter out,
+            PrintWriter err,
+            Map<String, String> environment,
+            Path workingDir,
+            InstantSource wallClock,
+            boolean terminal,
+            boolean outIsScreen,
+            boolean errIsScreen,
+            @Nullable BufferedReader answers,
+            InputStream in) {
+        this(
+                out,
+                err,
+                environment,
+                workingDir,
+                wallClock,
+                terminal,
+                outIsScreen,
+                errIsScreen,
+                answers,
+                in,
+                new TextStream(out, text -> text),
+                new TextStream(err, text -> text));
+    }
 
     /** With nothing piped to the command. */
     public Surroundings(

@@ -16,6 +16,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.Collection;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
@@ -65,8 +66,32 @@ public final class JobsFileReader {
         return new Reading.Accepted(read);
     }
 
-    private @Nullable JobsFile read(Path file, Findings findings) {
+    /** What a file says of the store. */
+    public sealed interface StoreOf {
+        /** @param written null where it names none, so that the usual one is meant */
+        record Known(@Nullable StoreUrl written) implements StoreOf {}
+
+        /** It cannot be told, for these reasons. */
+        record Unknown(List<Finding> errors) implements StoreOf {}
+    }
+
+    /** Reads the store alone: whatever else is wrong with the file does not matter. */
+    public StoreOf storeOf(Path file) {
+        Findings findings = new Findings(file);
         Path place = processDir.resolve(file).normalize();
+        MappingNode root = root(place, findings);
+        if (root == null) {
+            return new StoreOf.Unknown(findings.errors());
+        }
+        Section top = Section.open(root, root, "", findings, Origin.Kind.JOB);
+        Given<StoreUrl> store = store(top, baseDir(place));
+        List<Finding> errors = findings.errors().stream()
+                .filter(finding -> finding.path().equals("store"))
+                .toList();
+        return errors.isEmpty() ? new StoreOf.Known(store == null ? null : store.value()) : new StoreOf.Unknown(errors);
+    }
+
+    private static @Nullable MappingNode root(Path place, Findings findings) {
         byte[] bytes;
         try (InputStream in = Files.newInputStream(place)) {
             bytes = in.readNBytes(YamlText.MOST_BYTES + 1);
@@ -74,13 +99,26 @@ public final class JobsFileReader {
             findings.error(0, 0, whyUnreadable(place, e), "name the jobs file with --config FILE or $FENCEPOST_CONFIG");
             return null;
         }
-        MappingNode root = new YamlText(findings).root(bytes);
+        return new YamlText(findings).root(bytes);
+    }
+
+    private Path baseDir(Path place) {
+        return place.getParent() == null ? processDir : place.getParent();
+    }
+
+    private static @Nullable Given<StoreUrl> store(Section top, Path baseDir) {
+        return top.read("store", text -> StoreUrl.parse(text, baseDir));
+    }
+
+    private @Nullable JobsFile read(Path file, Findings findings) {
+        Path place = processDir.resolve(file).normalize();
+        MappingNode root = root(place, findings);
         if (root == null) {
             return null;
         }
-        Path baseDir = place.getParent() == null ? processDir : place.getParent();
+        Path baseDir = baseDir(place);
         Section top = Section.of(root, root, "", findings, Origin.Kind.JOB, Keys.TOP);
-        Given<StoreUrl> store = top.read("store", text -> StoreUrl.parse(text, baseDir));
+        Given<StoreUrl> store = store(top, baseDir);
         if (store != null) {
             checkStore(top, store.value(), place);
         }

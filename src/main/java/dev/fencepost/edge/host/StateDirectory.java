@@ -111,6 +111,11 @@ public final class StateDirectory {
 
     /** Where the runs of this node have their files. */
     public Path runs() {
+        return runsIn(path);
+    }
+
+    /** The same of a state directory that is only looked at. */
+    public static Path runsIn(Path path) {
         return path.resolve("runs");
     }
 

@@ -1,6 +1,7 @@
 package dev.fencepost.edge.jdbc;
 
 import dev.fencepost.lease.LeaseView;
+import dev.fencepost.lease.RunId;
 import dev.fencepost.run.Attempt;
 import dev.fencepost.run.History;
 import dev.fencepost.run.Outcome;
@@ -11,6 +12,7 @@ import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** What happened, for people. Reads only. */
@@ -82,6 +84,9 @@ final class JdbcHistory implements History {
                      from attempt where job = :job and slot_key <> :slot_key and started_at < :at
                         and (ended_at is null or ended_at >= :at)
                     order by started_at desc limit 1""");
+
+    private static final Sql KEPT = Sql.of("select " + JdbcTicks.ATTEMPT_COLUMNS
+            + ", output_tail from attempt where run_id = :run_id and job = :job");
 
     private final Database database;
 
@@ -207,6 +212,18 @@ final class JdbcHistory implements History {
                 row.truth("ordered"),
                 row.optionalInstant("not_before"),
                 count == null || first == null ? null : new Range(count, first, row.instant("slot_at")));
+    }
+
+    @Override
+    public @Nullable Kept kept(String job, RunId runId) {
+        Params params = Params.of("job", job).and("run_id", runId.toString());
+        return database.<Optional<Kept>>read("output of " + job, session -> {
+                    Row row = session.one(KEPT, params).first();
+                    return row == null
+                            ? Optional.empty()
+                            : Optional.of(new Kept(JdbcTicks.attempt(row), row.optionalText("output_tail")));
+                })
+                .orElse(null);
     }
 
     @Override

@@ -461,6 +461,11 @@ public final class JdbcStore implements Store {
     }
 
     @Override
+    public @Nullable Kept kept(String job, RunId runId) {
+        return history.kept(job, runId);
+    }
+
+    @Override
     public List<Entry> history(String job, int limit) {
         return history.history(job, limit);
     }

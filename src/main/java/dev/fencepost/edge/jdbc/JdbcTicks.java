@@ -147,6 +147,18 @@ final class JdbcTicks implements Ticks {
             where job = :job and slot_key = :slot_key and run_id = :run_id and outcome is null""");
 
     /**
+     * Nobody but a dead caller knew the command of such a tick: it ends with its attempt, and is never due again. Follows what may have
+     * ended the attempt, under the same lock.
+     */
+    private static final String CLOSE_ONCE = """
+            update tick set ended_at = {now},
+                outcome = (select a.outcome from attempt a where a.run_id = tick.run_id),
+                reason = (select a.reason from attempt a where a.run_id = tick.run_id)
+            where job = :resource and outcome is null and slot_key like '"""
+            + Slot.ONCE_PATTERN
+            + "' and exists (select 1 from attempt a where a.run_id = tick.run_id and a.ended_at is not null)";
+
+    /**
      * A run id is granted once: a second try finds the first one's attempt. After the grant every statement asks whether the lease is
      * this run's. A tick that was closed meanwhile gets no attempt, and without an attempt the grant is given back in the same
      * transaction.
@@ -157,6 +169,7 @@ final class JdbcTicks implements Ticks {
             JdbcLeases.GRANT + " and not exists (select 1 from attempt a where a.run_id = :run_id)",
             END_OF_THE_DEAD + " where job = :resource and ended_at is null and run_id <> :run_id and" + MINE
                     + " returning " + ATTEMPT_COLUMNS,
+            CLOSE_ONCE + " and" + MINE,
             """
             insert into tick (job, slot_key, slot_at, on_time, opened_at)
             select :resource, :slot_key, :slot_at, false, {now} from lease l
@@ -243,7 +256,7 @@ final class JdbcTicks implements Ticks {
     private static final Sql END_AS_LOST = Sql.of(JdbcLeases.LOCK, """
             update attempt set ended_at = {now}, outcome = 'LEASE_LOST', reason = :reason
             where job = :resource and run_id = :run_id and fence = :fence and owner = :owner and ended_at is null
-            returning run_id""", """
+            returning run_id""", CLOSE_ONCE, """
             update lease set {set_released}
             where resource = :resource and owner = :owner and fence = :fence and run_id = :run_id""");
 
@@ -254,6 +267,7 @@ final class JdbcTicks implements Ticks {
                     + " and exists (select 1 from lease l"
                     + " where l.resource = :resource and l.owner = :owner and l.fence = :fence and l.run_id = :run_id"
                     + " and (:dead or {dead l})) returning " + ATTEMPT_COLUMNS,
+            CLOSE_ONCE,
             """
             update lease set {set_released}
             where resource = :resource and owner = :owner and fence = :fence and run_id = :run_id and (:dead or {dead})

@@ -89,7 +89,7 @@ final class Launch {
         }
         Path file = path(name);
         if (!Files.exists(file)) {
-            throw failure("command not found: " + file + " does not exist" + reachableOnly(file));
+            throw missing(file + " does not exist" + reachableOnly(file));
         }
         checkExecutable(file, "command ");
         checkContent(file);
@@ -99,7 +99,7 @@ final class Launch {
         try {
             return directory.resolve(name);
         } catch (InvalidPathException e) {
-            throw failure("command not found: " + name + " is no file name");
+            throw missing(name + " is no file name");
         }
     }
 
@@ -118,7 +118,7 @@ final class Launch {
         if (unusable != null) {
             checkExecutable(unusable, "command ");
         }
-        throw failure("command not found: " + shownAs + " is in no directory of PATH " + searchPath);
+        throw missing(shownAs + " is in no directory of PATH " + searchPath);
     }
 
     private static void checkExecutable(Path file, String what) throws StartFailure {
@@ -270,6 +270,10 @@ final class Launch {
             Map.entry("Too many open files", "resource limit: too many open files (EMFILE)"),
             Map.entry("error=7,", "its arguments and environment are too long (E2BIG)"),
             Map.entry("error: 7", "its arguments and environment are too long (E2BIG)"));
+
+    private static StartFailure missing(String what) {
+        return new StartFailure("command not found: " + what, null, true);
+    }
 
     private static StartFailure failure(String message) {
         return new StartFailure(message, null);

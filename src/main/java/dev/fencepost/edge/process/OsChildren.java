@@ -40,21 +40,38 @@ public final class OsChildren implements Children {
     private final Journal journal;
     private final Map<String, String> runnerEnvironment;
     private final Guard guard;
+    private final @Nullable Foreground foreground;
     private final BlockingQueue<FutureTask<Process>> starts = new LinkedBlockingQueue<>();
     private Spawner.@Nullable Task starter;
 
     /** Finds out which guard this host allows, which starts a few processes that end at once. */
     public OsChildren(Incarnation self, Time time, Spawner spawner, Journal journal) {
-        this(self, time, spawner, journal, System.getenv());
+        this(self, time, spawner, journal, System.getenv(), null);
+    }
+
+    /** For one child, which shares with this process what {@link Foreground} says. */
+    public OsChildren(Incarnation self, Time time, Spawner spawner, Journal journal, @Nullable Foreground foreground) {
+        this(self, time, spawner, journal, System.getenv(), foreground);
     }
 
     /** With another environment than the process's own. */
     OsChildren(Incarnation self, Time time, Spawner spawner, Journal journal, Map<String, String> runnerEnvironment) {
+        this(self, time, spawner, journal, runnerEnvironment, null);
+    }
+
+    OsChildren(
+            Incarnation self,
+            Time time,
+            Spawner spawner,
+            Journal journal,
+            Map<String, String> runnerEnvironment,
+            @Nullable Foreground foreground) {
         this.self = self;
         this.time = time;
         this.spawner = spawner;
         this.journal = journal;
         this.runnerEnvironment = Map.copyOf(runnerEnvironment);
+        this.foreground = foreground;
         this.guard = Guard.detect(runnerEnvironment);
     }
 
@@ -77,6 +94,17 @@ public final class OsChildren implements Children {
 
     @Override
     public ChildProcess start(Spec spec) throws StartFailure {
+        try {
+            return started(spec);
+        } catch (StartFailure e) {
+            if (foreground != null) {
+                foreground.notStarted(e);
+            }
+            throw e;
+        }
+    }
+
+    private ChildProcess started(Spec spec) throws StartFailure {
         if (!guard.canStart()) {
             throw new StartFailure("the program setsid is missing; it is part of util-linux", null);
         }
@@ -94,13 +122,16 @@ public final class OsChildren implements Children {
         if (spec.workingDir() != null) {
             builder.directory(spec.workingDir().toFile());
         }
-        if (spec.stdin() == null) {
+        if (foreground != null) {
+            builder.redirectInput(Redirect.INHERIT);
+        } else if (spec.stdin() == null) {
             builder.redirectInput(Redirect.from(new File("/dev/null")));
         }
         OutputLog log = new OutputLog(spec.log(), spec.logLimitBytes(), spec.secrets(), time, journal);
         try {
             Process process = onStarter(builder);
-            return OsProcess.of(process, spec.runId(), spec.stdin(), guard, log, report, time, spawner, journal);
+            return OsProcess.of(
+                    process, spec.runId(), spec.stdin(), guard, foreground, log, report, time, spawner, journal);
         } catch (IOException | OutOfMemoryError e) {
             log.close();
             // The JVM may have started the process and then failed to watch it.

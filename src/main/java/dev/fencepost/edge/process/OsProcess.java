@@ -1,5 +1,6 @@
 package dev.fencepost.edge.process;
 
+import dev.fencepost.edge.process.Foreground.Signal;
 import dev.fencepost.edge.process.OutputLog.Source;
 import dev.fencepost.edge.process.ProcessTable.Entry;
 import dev.fencepost.host.Event;
@@ -39,7 +40,6 @@ final class OsProcess implements ChildProcess {
 
     private static final int BLOCK = 64 * 1024;
     private static final int SIGKILL = 9;
-    private static final int SIGTERM = 15;
     private static final Duration LONGEST_WAIT = Duration.ofSeconds(1);
     private static final Duration POLL = Duration.ofMillis(20);
     private static final Duration FIRST_SIGNAL_LIMIT = Duration.ofSeconds(1);
@@ -50,6 +50,7 @@ final class OsProcess implements ChildProcess {
     private final RunId runId;
     private final boolean namespace;
     private final ProcessTree tree;
+    private final @Nullable Foreground foreground;
     private final OutputLog log;
     private final Path report;
     private final Time time;
@@ -62,7 +63,7 @@ final class OsProcess implements ChildProcess {
     private final AtomicLong killAt = new AtomicLong(Long.MAX_VALUE);
     private @Nullable Task stopper;
     private volatile long lastOutputBootMillis;
-    private volatile boolean sentTerm;
+    private volatile @Nullable Signal sent;
     private volatile boolean sentKill;
     private volatile int killedAfterMain;
 
@@ -74,6 +75,7 @@ final class OsProcess implements ChildProcess {
             Process process,
             RunId runId,
             Guard guard,
+            @Nullable Foreground foreground,
             OutputLog log,
             Path report,
             Time time,
@@ -83,6 +85,7 @@ final class OsProcess implements ChildProcess {
         this.runId = runId;
         this.namespace = guard.isNamespace();
         this.tree = ProcessTree.below(process, runId, namespace, time);
+        this.foreground = foreground;
         this.log = log;
         this.report = report;
         this.time = time;
@@ -94,6 +97,7 @@ final class OsProcess implements ChildProcess {
     /**
      * Takes over a process that was just started.
      *
+     * @param foreground what it shares with this process, or null for nothing
      * @param report file in which the guard's init leaves its report
      * @throws OutOfMemoryError if the system allows no more threads; the process is dead then
      */
@@ -102,12 +106,13 @@ final class OsProcess implements ChildProcess {
             RunId runId,
             @Nullable String stdin,
             Guard guard,
+            @Nullable Foreground foreground,
             OutputLog log,
             Path report,
             Time time,
             Spawner spawner,
             Journal journal) {
-        OsProcess child = new OsProcess(process, runId, guard, log, report, time, spawner, journal);
+        OsProcess child = new OsProcess(process, runId, guard, foreground, log, report, time, spawner, journal);
         try {
             child.rememberPipes();
             child.read(Source.STDOUT, process.getInputStream());
@@ -140,11 +145,17 @@ final class OsProcess implements ChildProcess {
                 for (int length = in.read(block); length >= 0; length = in.read(block)) {
                     lastOutputBootMillis = time.bootMillis();
                     log.write(source, block, length, length == block.length);
+                    if (foreground != null) {
+                        foreground.take(source, block, length);
+                    }
                 }
             } catch (IOException closedByFinish) {
                 // what was read is in the log
             } finally {
                 log.end(source);
+                if (foreground != null) {
+                    foreground.ended(source);
+                }
             }
         }));
     }
@@ -203,7 +214,8 @@ final class OsProcess implements ChildProcess {
 
     private @Nullable Integer signalIn(int code) {
         int signal = code - 128;
-        boolean ours = (signal == SIGTERM && sentTerm) || (signal == SIGKILL && sentKill);
+        Signal first = sent;
+        boolean ours = (first != null && signal == first.number) || (signal == SIGKILL && sentKill);
         boolean reported = signal > 0 && signal <= 64 && report().stream().anyMatch(line -> !line.startsWith("left "));
         return ours || reported ? signal : null;
     }
@@ -256,22 +268,26 @@ final class OsProcess implements ChildProcess {
         }
     }
 
-    /** Sends SIGTERM to what there is; right after the start the command itself may still be to come. */
+    /** Sends the first signal to what there is; right after the start the command itself may still be to come. */
     private @Nullable Entry terminate() throws InterruptedException {
         long end = Math.min(killAt.get(), time.bootMillis() + FIRST_SIGNAL_LIMIT.toMillis());
+        Signal first = foreground == null ? Signal.TERM : foreground.signal();
         Entry main = null;
         try {
             do {
-                sentTerm |= process.isAlive();
+                if (process.isAlive()) {
+                    sent = first;
+                }
                 main = tree.main();
-                if (tree.terminate() || !process.isAlive()) {
+                if (tree.terminate(first) || !process.isAlive()) {
                     break;
                 }
                 time.sleep(POLL);
             } while (time.bootMillis() < end);
         } catch (IOException noTable) {
             problem(
-                    "run " + runId + " gets no SIGTERM since /proc cannot be read, only SIGKILL after the grace",
+                    "run " + runId + " gets no SIG" + first
+                            + " since /proc cannot be read, only SIGKILL after the grace",
                     noTable);
         }
         return main;
@@ -307,6 +323,9 @@ final class OsProcess implements ChildProcess {
         Task stop;
         synchronized (stopping) {
             stop = stopper;
+        }
+        if (foreground != null) {
+            foreground.childEnded();
         }
         while (stop != null && !stop.join(LONGEST_WAIT)) {
             // it ends after the grace

@@ -90,13 +90,24 @@ final class ProcessTable {
 
     /** Whether the process was started with this run's tag in its environment. */
     static boolean hasTag(long pid, RunId runId) {
+        return environment(pid).contains("\0" + TAG + "=" + runId + "\0");
+    }
+
+    /** The run whose tag the process was started with, as text, or null. */
+    static @Nullable String tag(long pid) {
+        String environment = environment(pid);
+        String begin = "\0" + TAG + "=";
+        int at = environment.indexOf(begin);
+        return at < 0 ? null : environment.substring(at + begin.length(), environment.indexOf('\0', at + 1));
+    }
+
+    private static String environment(long pid) {
         try {
             byte[] environment =
                     Files.readAllBytes(PROC.resolve(Long.toString(pid)).resolve("environ"));
-            String text = "\0" + new String(environment, StandardCharsets.ISO_8859_1) + "\0";
-            return text.contains("\0" + TAG + "=" + runId + "\0");
+            return "\0" + new String(environment, StandardCharsets.ISO_8859_1) + "\0";
         } catch (IOException ended) {
-            return false;
+            return "";
         }
     }
 

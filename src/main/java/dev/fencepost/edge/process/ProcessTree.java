@@ -1,5 +1,6 @@
 package dev.fencepost.edge.process;
 
+import dev.fencepost.edge.process.Foreground.Signal;
 import dev.fencepost.edge.process.ProcessTable.Entry;
 import dev.fencepost.host.Time;
 import dev.fencepost.lease.RunId;
@@ -123,19 +124,50 @@ final class ProcessTree {
     }
 
     /**
-     * SIGTERM to every process of the run, once each; of the guard's own only to the init, which then waits for all the others.
+     * A signal to every process of the run, once each; of the guard's own only to the init, and that SIGTERM: it then waits for all the
+     * others.
      *
      * @return whether a process of the command was there to be signalled
      */
-    boolean terminate() throws IOException {
-        boolean signalled = false;
+    boolean terminate(Signal first) throws IOException, InterruptedException {
+        List<Entry> ofCommand = new ArrayList<>();
         for (Entry member : members()) {
-            boolean ofCommand = isOfCommand(member);
-            if (ofCommand || !isRoot(member)) {
-                signalled |= signal(member, false) && ofCommand;
+            if (isOfCommand(member)) {
+                ofCommand.add(member);
+            } else if (!isRoot(member)) {
+                signal(member, false);
             }
         }
-        return signalled;
+        if (first == Signal.TERM || !signal(ofCommand, first)) {
+            ofCommand.removeIf(member -> !signal(member, false));
+        }
+        return !ofCommand.isEmpty();
+    }
+
+    /** By the shell's {@code kill}, since the JVM sends only two signals. Returns whether it could be started. */
+    private static boolean signal(Collection<Entry> members, Signal signal) throws InterruptedException {
+        String shell = Guard.program("sh");
+        if (shell == null || members.isEmpty()) {
+            return false;
+        }
+        List<String> command =
+                new ArrayList<>(List.of(shell, "-c", "for p; do kill -s " + signal + " -- \"$p\"; done", shell));
+        members.forEach(member -> command.add(String.valueOf(member.pid())));
+        return runsShortly(command);
+    }
+
+    private static boolean runsShortly(List<String> command) throws InterruptedException {
+        try {
+            SpareFiles.check(2 * SpareFiles.FOR_A_START);
+            Process process = new ProcessBuilder(command)
+                    .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+                    .redirectError(ProcessBuilder.Redirect.DISCARD)
+                    .start();
+            process.waitFor(1, TimeUnit.SECONDS);
+            return true;
+        } catch (IOException noProcessLeft) {
+            return false;
+        }
     }
 
     /**
@@ -256,13 +288,8 @@ final class ProcessTree {
             groups.removeIf(group -> group <= 1 || group == own);
             List<String> command = new ArrayList<>(List.of(shell, "-c", "kill -s KILL -- \"$@\"", shell));
             groups.forEach(group -> command.add("-" + group));
-            SpareFiles.check(2 * SpareFiles.FOR_A_START);
-            Process killing = new ProcessBuilder(command)
-                    .redirectOutput(ProcessBuilder.Redirect.DISCARD)
-                    .redirectError(ProcessBuilder.Redirect.DISCARD)
-                    .start();
-            killing.waitFor(1, TimeUnit.SECONDS);
-        } catch (IOException noProcessLeft) {
+            runsShortly(command); // where it cannot be started the next round tries each pid again
+        } catch (IOException noTable) {
             // the next round tries each pid again
         }
     }

@@ -25,6 +25,8 @@ public final class RunFolders implements Workspace {
     /** In characters; a flood without a newline is given in pieces of about this size. */
     private static final int LONGEST_LINE = 64 * 1024;
 
+    private static final String LOG = "output.log";
+
     private final Path root;
 
     public RunFolders(Path root) {
@@ -33,8 +35,7 @@ public final class RunFolders implements Workspace {
 
     @Override
     public RunFiles prepare(String job, Slot slot, int attempt, RunId runId) throws IOException {
-        Path folder =
-                of(job, slot.key()).resolve(attempt + "-" + runId.toString().substring(0, 8));
+        Path folder = of(job, slot.key()).resolve(name(attempt, runId));
         Path output = folder.resolve("output");
         try {
             Files.createDirectories(
@@ -42,12 +43,21 @@ public final class RunFolders implements Workspace {
         } catch (IOException e) {
             throw new IOException("run folder " + folder + " cannot be made: " + e.getMessage(), e);
         }
-        return new RunFiles(folder.resolve("output.log"), folder.resolve("result"), folder.resolve("effects"), output);
+        return new RunFiles(folder.resolve(LOG), folder.resolve("result"), folder.resolve("effects"), output);
     }
 
     /** Where the attempts at a slot have their folders. */
     public Path of(String job, String slotKey) {
         return root.resolve(job).resolve(slotKey.replace(":", "").replace('/', '-'));
+    }
+
+    /** Where the log of an attempt is, or would be, if it ran on this node. */
+    public Path logOf(String job, String slotKey, int attempt, RunId runId) {
+        return of(job, slotKey).resolve(name(attempt, runId)).resolve(LOG);
+    }
+
+    private static String name(int attempt, RunId runId) {
+        return attempt + "-" + runId.toString().substring(0, 8);
     }
 
     @Override

@@ -505,6 +505,11 @@ final class GuardedStore implements Store {
     }
 
     @Override
+    public @Nullable Kept kept(String job, RunId runId) {
+        return this.<@Nullable Kept>guarded("output", () -> store.kept(job, runId));
+    }
+
+    @Override
     public List<WriteEvent> events(int limit) {
         return guarded("events", () -> store.events(limit));
     }

@@ -82,8 +82,10 @@ public final class Publisher implements Publications {
     @Override
     public Place open(Job job, Slot slot, RunFiles files) throws IOException, InterruptedException {
         SinkDefinition.Git git = git(job);
+        Map<String, String> environment =
+                new HashMap<>(Map.of("FENCEPOST_EFFECTS", files.effects().toString()));
         if (git == null) {
-            return Place.NONE;
+            return new Place(null, null, environment, null);
         }
         Path worktree = files.output().toAbsolutePath().resolveSibling(GitWork.FOLDER);
         Action.Command command = job.action() instanceof Action.Command one ? one : null;
@@ -100,7 +102,8 @@ public final class Publisher implements Publications {
             }
         }
         Path workingDir = command == null ? null : workingDir(command.workingDir(), git.repo(), worktree);
-        return new Place(worktree, workingDir, place.environment(), place.base());
+        environment.putAll(place.environment());
+        return new Place(worktree, workingDir, environment, place.base());
     }
 
     /** The worktree's top for a command that has no directory of its own, the same place in it for one inside of the repository. */

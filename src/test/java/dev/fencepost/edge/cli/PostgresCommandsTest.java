@@ -21,7 +21,10 @@ class PostgresCommandsTest {
     void everyCommandWorksOnPostgres(@TempDir Path dir) throws IOException {
         try (EmbeddedPostgres server =
                 EmbeddedPostgres.builder().setServerConfig("fsync", "off").start()) {
-            Workplace workplace = new Workplace(dir).jobs("job: { command: [echo, hi] }");
+            Workplace workplace = new Workplace(dir)
+                    .jobs("job: { command: [echo, hi] }\nodd: { command: ["
+                            + Path.of("src/test/resources/cases/children/ch04_bytes.py")
+                                    .toAbsolutePath() + "] }");
             String store = "--store=postgresql://postgres@localhost:" + server.getPort() + "/postgres";
             CommandRun before = workplace.run("status", store);
             assertEquals(ExitCode.STORE_UNAVAILABLE, before.exitCode());
@@ -43,6 +46,11 @@ class PostgresCommandsTest {
                                     .out())
                             .get("ticks")
                             .size());
+            assertEquals(ExitCode.FINE, workplace.run("run", "odd", store).exitCode());
+            String kept = "ok:é bad:\uFFFD\uFFFD\uFFFD sur:\uFFFD\uFFFD\uFFFD nul:\u2400 lat:\uFFFD end\n";
+            assertEquals(kept, workplace.run("logs", "odd", store).out());
+            String elsewhere = "--state-dir=" + dir.resolve("another-node");
+            assertEquals(kept, workplace.run("logs", "odd", store, elsewhere).out(), "from the stored row");
             assertEquals(
                     "job: broken; the token is now 2\n",
                     workplace.run("lease", "break", "job", "--yes", store).out());

@@ -8,10 +8,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.fencepost.edge.host.SystemTime;
 import dev.fencepost.edge.process.OutputLogReader.Entry;
 import dev.fencepost.edge.process.OutputLogReader.Source;
+import dev.fencepost.run.Secrets;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.stream.IntStream;
@@ -185,5 +187,27 @@ class OutputLogReaderTest {
                 .map(line -> line.substring(line.indexOf("line ")))
                 .toList();
         assertEquals(numbers.stream().distinct().sorted().toList(), numbers);
+    }
+
+    /** SEC-02: a value that is cut by the blocks of the pipe, by the pieces of a long line and by the turn of the files. */
+    @Test
+    void aSecretIsReadNowhereHoweverItWasCut() throws IOException {
+        String secret = "CANARY-7f3a91";
+        String text = ("x".repeat(61) + secret + "y".repeat(7)).repeat(40) + "\n" + (secret + "\n").repeat(30);
+        byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+        for (int block : new int[] {1, 5, 13, 64, 1000}) {
+            try (OutputLog log = new OutputLog(path, LIMIT, List.of(secret), new SystemTime(), event -> {})) {
+                for (int from = 0; from < bytes.length; from += block) {
+                    byte[] next = Arrays.copyOfRange(bytes, from, Math.min(bytes.length, from + block));
+                    log.write(OutputLog.Source.STDOUT, next, next.length, from + block < bytes.length);
+                }
+            }
+            try (OutputLogReader reader = OutputLogReader.open(path)) {
+                String read = read(reader);
+                assertFalse(read.contains(secret), "blocks of " + block);
+                assertFalse(read.replace("\n", "").contains("CANARY"), "blocks of " + block);
+                assertTrue(read.contains(Secrets.MASK), "blocks of " + block);
+            }
+        }
     }
 }

@@ -411,7 +411,7 @@ record WrittenPolicies(
     }
 
     private Policies.Brakes brakes(Values values) {
-        values.add("pause-after-failures", pauseAfterFailures, n -> n == 0 ? "0 (never)" : String.valueOf(n));
+        values.add("pause-after-failures", pauseAfterFailures, String::valueOf);
         values.add("max-runs-per-day", maxRunsPerDay, n -> n == 0 ? NONE : String.valueOf(n), "any number");
         return new Policies.Brakes(
                 pauseAfterFailures.value(),

@@ -85,8 +85,8 @@ final class JdbcHistory implements History {
                         and (ended_at is null or ended_at >= :at)
                     order by started_at desc limit 1""");
 
-    private static final Sql KEPT = Sql.of("select " + JdbcTicks.ATTEMPT_COLUMNS
-            + ", output_tail from attempt where run_id = :run_id and job = :job");
+    private static final Sql KEPT = Sql.of(
+            "select " + JdbcTicks.ATTEMPT_COLUMNS + ", output_tail from attempt where run_id = :run_id and job = :job");
 
     private final Database database;
 

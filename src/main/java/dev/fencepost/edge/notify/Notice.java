@@ -20,6 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param slot key of the slot that it is about, or null
  * @param attempt of that slot, or null
  * @param outcome of the tick; for an effect its state; or null
+ * @param failuresInARow failed ticks, 0 after a success; null where it is about something else
  * @param node id of the node that tells it
  */
 record Notice(
@@ -29,7 +30,7 @@ record Notice(
         @Nullable Integer attempt,
         @Nullable String outcome,
         @Nullable String reason,
-        int failuresInARow,
+        @Nullable Integer failuresInARow,
         Instant at,
         String node) {
 
@@ -59,14 +60,10 @@ record Notice(
             json.writeStringField("event", event());
             json.writeStringField("job", job);
             json.writeStringField("slot", slot);
-            if (attempt == null) {
-                json.writeNullField("attempt");
-            } else {
-                json.writeNumberField("attempt", attempt);
-            }
+            number(json, "attempt", attempt);
             json.writeStringField("outcome", outcome);
             json.writeStringField("reason", reason);
-            json.writeNumberField("failures_in_a_row", failuresInARow);
+            number(json, "failures_in_a_row", failuresInARow);
             json.writeStringField("at", at.toString());
             json.writeStringField("node", node);
             json.writeEndObject();
@@ -74,6 +71,14 @@ record Notice(
             throw new UncheckedIOException("memory takes every byte", e);
         }
         return out.toByteArray();
+    }
+
+    private static void number(JsonGenerator json, String name, @Nullable Integer value) throws IOException {
+        if (value == null) {
+            json.writeNullField(name);
+        } else {
+            json.writeNumberField(name, value);
+        }
     }
 
     /** With its header, as {@code sendmail -t} reads it. */
@@ -102,7 +107,9 @@ record Notice(
             case START -> job + " has begun";
             case SUCCESS -> job + " has succeeded";
             case FAILURE ->
-                failuresInARow > 1 ? job + " has failed " + failuresInARow + " times in a row" : job + " has failed";
+                failuresInARow != null && failuresInARow > 1
+                        ? job + " has failed " + failuresInARow + " times in a row"
+                        : job + " has failed";
             case RECOVERY -> job + " works again";
             case PAUSED -> job + " is paused";
             case WAITING -> "an effect of " + job + " waits for a person";

@@ -183,7 +183,7 @@ public final class Notifications implements Notices {
             String reason = pause.cause() + (pause.reason() == null ? "" : ": " + pause.reason());
             tell(
                     job,
-                    new Notice(Occasion.PAUSED, job.id(), null, null, null, reason, 0, pause.since(), node),
+                    new Notice(Occasion.PAUSED, job.id(), null, null, null, reason, null, pause.since(), node),
                     after -> true);
         });
     }
@@ -294,7 +294,7 @@ public final class Notifications implements Notices {
                             null,
                             effect.state(),
                             reason,
-                            0,
+                            null,
                             time.wallClock(),
                             node),
                     after -> true);

@@ -9,10 +9,7 @@ import dev.fencepost.run.Job;
 import dev.fencepost.run.Nodes;
 import dev.fencepost.run.Nodes.NodeView;
 import dev.fencepost.run.Nodes.State;
-import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
@@ -91,15 +88,6 @@ final class Heartbeat implements Runnable {
             return HexFormat.of().formatHex(digest).substring(0, HASH_CHARACTERS);
         } catch (NoSuchAlgorithmException e) {
             throw new IllegalStateException(e);
-        }
-    }
-
-    /** As the kernel knows it: asking for it by name could hang on a name server. */
-    static String hostName() {
-        try {
-            return Files.readString(Path.of("/proc/sys/kernel/hostname")).strip();
-        } catch (IOException notLinux) {
-            return "localhost";
         }
     }
 }

@@ -6,9 +6,11 @@ import dev.fencepost.edge.Assembly;
 import dev.fencepost.edge.Assembly.Crew;
 import dev.fencepost.edge.config.ApiSettings;
 import dev.fencepost.edge.config.JobsFile;
+import dev.fencepost.edge.host.HostName;
 import dev.fencepost.edge.host.StateDirectory;
 import dev.fencepost.edge.jdbc.JdbcStore;
 import dev.fencepost.edge.notify.Notifications;
+import dev.fencepost.edge.process.OsPrograms;
 import dev.fencepost.edge.web.Api;
 import dev.fencepost.edge.web.Artifacts;
 import dev.fencepost.edge.web.Tokens;
@@ -123,6 +125,7 @@ public class Service {
         if (file.workKeep() != null) {
             upkeeping.addWork(file.workKeep(), artifacts);
         }
+        upkeeping.addOutputs(directory.runs(), new OsPrograms(assembly.time(), assembly.spawner()));
         upkeep = upkeeping;
         upkeeping.start(assembly.spawner());
         EffectGauges effects = new EffectGauges(guarded, meters);
@@ -226,7 +229,7 @@ public class Service {
 
     private Nodes.State state(ServeArguments arguments, Reload reload) {
         return new Nodes.State(
-                Heartbeat.hostName(),
+                HostName.read(),
                 Node.VERSION,
                 arguments.jobsFile().toAbsolutePath().normalize().toString(),
                 Heartbeat.hash(fileInForce().jobs()),

@@ -2,16 +2,26 @@ package dev.fencepost.edge.quarkus;
 
 import dev.fencepost.Store;
 import dev.fencepost.edge.config.JobsFile;
+import dev.fencepost.edge.process.OutputRetention;
+import dev.fencepost.edge.process.OutputRetention.Limits;
+import dev.fencepost.edge.process.OutputRetention.Removed;
 import dev.fencepost.edge.web.Artifacts;
 import dev.fencepost.host.Journal;
+import dev.fencepost.host.Programs;
 import dev.fencepost.host.Spawner;
 import dev.fencepost.host.Time;
+import dev.fencepost.run.Attempt;
+import dev.fencepost.run.History.Entry;
 import dev.fencepost.run.Pruner;
 import dev.fencepost.run.RetentionPolicy;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -19,6 +29,8 @@ import org.jspecify.annotations.Nullable;
 
 /** What a service lets go of while it runs: one pruner for each kind, by the jobs file in force. */
 final class Upkeep {
+
+    private static final int MOST_ATTEMPTS = 10_000;
 
     private final Supplier<JobsFile> file;
     private final Store store;
@@ -61,6 +73,42 @@ final class Upkeep {
                 ? (before, limit) -> store.prune(before, limit).items()
                 : artifacts::prune;
         pruners.add(new Pruner("items of work", () -> keep, ready, store::now, batch, time, journal));
+    }
+
+    /** Folders of runs on this node; also to make room, before their time. */
+    void addOutputs(Path runs, Programs programs) {
+        Pruner.Batch batch = (before, limit) -> {
+            Limits standard = Limits.DEFAULT;
+            Limits limits = new Limits(file.get().retention().outputs(), standard.keepNewest(), standard.maxBytes());
+            try {
+                Removed removed =
+                        new OutputRetention(runs, limits, this::attempts, programs, time::wallClock).removeBatch(limit);
+                if (!removed.failures().isEmpty()) {
+                    throw new IOException(String.join("; ", removed.failures()));
+                }
+                return removed.isDone() ? Math.min(removed.folders(), limit - 1) : limit;
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            } catch (InterruptedException stopped) {
+                Thread.currentThread().interrupt();
+                return 0;
+            }
+        };
+        pruners.add(new Pruner(
+                "folders of runs",
+                () -> file.get().retention().outputs(),
+                ready,
+                time::wallClock,
+                batch,
+                time,
+                journal));
+    }
+
+    private List<Attempt> attempts(String job) {
+        return store.history(job, MOST_ATTEMPTS).stream()
+                .map(Entry::attempt)
+                .filter(Objects::nonNull)
+                .toList();
     }
 
     void start(Spawner spawner) {

@@ -10,13 +10,16 @@ import dev.fencepost.edge.host.SystemEntropy;
 import dev.fencepost.edge.host.SystemTime;
 import dev.fencepost.edge.jdbc.JdbcStore;
 import dev.fencepost.edge.process.OsChildren;
+import dev.fencepost.edge.sink.Receiver;
 import dev.fencepost.lease.Incarnation;
 import dev.fencepost.lease.LeaseView;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -79,6 +82,33 @@ class RunCommandTest {
                                 + "fencepost: its output is kept in DIR/state/runs/job/manual"),
                 run.err());
         assertEquals(List.of("FAILED"), outcomes());
+    }
+
+    @Test
+    void notifiersAreToldBeforeTheCommandEnds() throws IOException {
+        try (Receiver receiver = Receiver.saying(Receiver.answer(200, ""))) {
+            String notify =
+                    "notify: [ { ping: { url: \"" + receiver.url("/ping/abc") + "\", allow-hosts: [127.0.0.1] } },"
+                            + " { webhook: { url: \"" + receiver.url("/hook") + "\", allow-hosts: [127.0.0.1] } } ]";
+            String secret = "env-file: " + secret("K=s3cret-value");
+            workplace.jobs("job: { command: \"echo it is $K; exit 7\", " + secret + ", " + notify + " }");
+            CommandRun run = workplace.run("run", "job");
+            assertEquals(ExitCode.FAILED, run.exitCode(), run.err());
+            assertEquals(
+                    List.of("/ping/abc/start", "/ping/abc/7"),
+                    receiver.requests.stream()
+                            .map(request -> request.line().split("[ ?]", -1)[1])
+                            .filter(path -> path.startsWith("/ping"))
+                            .toList());
+            assertEquals("it is ***\n", new String(receiver.requests.get(1).body(), StandardCharsets.UTF_8), "masked");
+            assertFalse(run.err().contains("abc"), run.err());
+        }
+    }
+
+    private Path secret(String line) throws IOException {
+        Path file = Files.writeString(workplace.dir.resolve("secrets.env"), line + "\n");
+        Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rw-------"));
+        return file;
     }
 
     @Test

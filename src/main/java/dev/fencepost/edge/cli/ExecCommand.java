@@ -130,12 +130,8 @@ final class ExecCommand implements Callable<Integer> {
         StoreUrl url = shared.storeAlone();
         HandRun.Witness witness =
                 new HandRun.Witness(new TerseJournal(shared.surroundings().err()));
-        StateDirectory directory;
-        Order order;
         try (OpenedStore opened = OpenedStore.prepared(url, witness)) {
-            directory = stateDirectory(opened);
-            order = new Order(job, opened, directory, witness);
-            return order.carryOut(longestWait);
+            return new Order(job, opened, stateDirectory(opened), witness).carryOut(longestWait);
         } catch (StoreException e) {
             return notStarted(job, e);
         }

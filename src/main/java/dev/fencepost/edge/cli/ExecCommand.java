@@ -9,6 +9,7 @@ import dev.fencepost.edge.host.StopSignals;
 import dev.fencepost.edge.host.Stopwatch;
 import dev.fencepost.edge.process.Foreground;
 import dev.fencepost.host.Event;
+import dev.fencepost.host.Spawner;
 import dev.fencepost.lease.Lease;
 import dev.fencepost.lease.Leases;
 import dev.fencepost.lease.StoreException;
@@ -16,6 +17,7 @@ import dev.fencepost.run.Action;
 import dev.fencepost.run.Children.StartFailure;
 import dev.fencepost.run.Job;
 import dev.fencepost.run.Outcome;
+import dev.fencepost.run.RetentionPolicy;
 import dev.fencepost.run.Runner.Result;
 import dev.fencepost.run.StopRequest;
 import dev.fencepost.run.Workspace.RunFiles;
@@ -187,6 +189,7 @@ final class ExecCommand implements Callable<Integer> {
     private final class Order {
         private final Job job;
         private final OpenedStore opened;
+        private final StateDirectory directory;
         private final HandRun.Witness witness;
         private final StopRequest stop = new StopRequest();
         private final Foreground foreground;
@@ -200,6 +203,7 @@ final class ExecCommand implements Callable<Integer> {
         Order(Job job, OpenedStore opened, StateDirectory directory, HandRun.Witness witness) {
             this.job = job;
             this.opened = opened;
+            this.directory = directory;
             this.witness = witness;
             Surroundings around = shared.surroundings();
             shownOut = around.outIsScreen() ? new TextStream(around.out(), Printable::text) : null;
@@ -217,11 +221,19 @@ final class ExecCommand implements Callable<Integer> {
                 Slot slot = Slot.once(
                         opened.store().now(),
                         opened.assembly().entropy().uuid().toString().substring(0, 8));
-                Result result = awaitTurn(slot, longestWait);
+                Spawner.Task orders = OrdersForRun.obey(opened, hand.owner(), stop, job.grace());
+                Result result;
+                try {
+                    result = awaitTurn(slot, longestWait);
+                } finally {
+                    orders.interrupt();
+                }
                 ended = true;
                 Duration took = watch.elapsed();
                 foreground.awaitReaders();
-                return told(slot, result, took);
+                int code = told(slot, result, took);
+                CleanUp.sometimes(opened, directory, job.id(), RetentionPolicy.DEFAULT, ExecCommand.this::say);
+                return code;
             }
         }
 

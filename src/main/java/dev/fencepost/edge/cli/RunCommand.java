@@ -1,6 +1,5 @@
 package dev.fencepost.edge.cli;
 
-import dev.fencepost.Node;
 import dev.fencepost.edge.Assembly;
 import dev.fencepost.edge.config.InstantText;
 import dev.fencepost.edge.config.JobsFile;
@@ -11,12 +10,9 @@ import dev.fencepost.effect.EffectState;
 import dev.fencepost.effect.EffectView;
 import dev.fencepost.host.Event;
 import dev.fencepost.host.Spawner;
-import dev.fencepost.host.Time;
 import dev.fencepost.lease.Lease;
 import dev.fencepost.lease.Refusal;
 import dev.fencepost.run.Job;
-import dev.fencepost.run.OrderWatch;
-import dev.fencepost.run.Orders;
 import dev.fencepost.run.Outcome;
 import dev.fencepost.run.Runner.Result;
 import dev.fencepost.run.StopRequest;
@@ -30,7 +26,6 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -103,11 +98,13 @@ final class RunCommand implements Callable<Integer> {
                 throw usage("the slot " + wanted + " is still to come", job, wanted);
             }
             Slot slot = wanted == null ? manual(opened, now) : Slot.at(wanted);
-            Assembly.Crew crew =
-                    opened.assembly().crew(opened.store(), stateDirectory(opened), file.allSinks(), List.of(job));
+            StateDirectory directory = stateDirectory(opened);
+            Assembly.Crew crew = opened.assembly().crew(opened.store(), directory, file.allSinks(), List.of(job));
             opened.assembly().spawner().platformThread("deadline-watch", crew.watch());
             try {
-                return run(opened, crew, job, slot, witness);
+                int code = run(opened, crew, job, slot, witness);
+                CleanUp.sometimes(opened, directory, job.id(), file.retention(), this::say);
+                return code;
             } finally {
                 crew.notifications().close(NOTIFYING_PATIENCE);
             }
@@ -148,7 +145,7 @@ final class RunCommand implements Callable<Integer> {
         Output output = new Output(opened);
         Stopwatch watch = Stopwatch.start();
         Result result;
-        Spawner.Task orders = opened.assembly().spawner().virtualThread("orders", () -> obey(opened, crew, job, stop));
+        Spawner.Task orders = OrdersForRun.obey(opened, crew.owner(), stop, job.grace());
         try (StopSignals ignored = new StopSignals(count -> stopped(stop, job, count))) {
             result = new HandRun(opened.store(), crew.runner(), crew.children(), this::say)
                     .claimAndRun(job, slot, stop, slotText != null, output::follow);
@@ -174,33 +171,6 @@ final class RunCommand implements Callable<Integer> {
         // At once, but the second time only: a child that cleans up gets its grace.
         Duration grace = count == 1 ? job.grace() : Duration.ZERO;
         stop.request(Reason.CANCEL, "stopped by a signal to fencepost run", grace);
-    }
-
-    /** What is ordered through the store holds for this run too, as for those of the service. */
-    private static void obey(OpenedStore opened, Assembly.Crew crew, Job job, StopRequest stop) {
-        Time time = opened.assembly().time();
-        OrderWatch.Listener stopping = new OrderWatch.Listener() {
-            @Override
-            public void stop(Orders.Stop order) {
-                Reason reason = order.takeOver() ? Reason.SUPERSEDED : Reason.CANCEL;
-                stop.request(reason, String.valueOf(order.reason()), job.grace());
-            }
-
-            @Override
-            public void ordered(@Nullable Set<String> jobs) {}
-
-            @Override
-            public void reload() {}
-        };
-        OrderWatch watch = new OrderWatch(opened.store(), crew.owner(), time, stopping);
-        try {
-            while (true) {
-                watch.look();
-                time.sleep(Node.LOOK_AHEAD);
-            }
-        } catch (InterruptedException ended) {
-            Thread.currentThread().interrupt();
-        }
     }
 
     private int tell(

@@ -1,0 +1,70 @@
+package dev.fencepost.edge.cli;
+
+import dev.fencepost.edge.host.StateDirectory;
+import dev.fencepost.edge.process.OsPrograms;
+import dev.fencepost.edge.process.OutputRetention;
+import dev.fencepost.edge.process.OutputRetention.Limits;
+import dev.fencepost.host.Time;
+import dev.fencepost.lease.StoreException;
+import dev.fencepost.run.Attempt;
+import dev.fencepost.run.History.Entry;
+import dev.fencepost.run.RetentionPolicy;
+import java.io.IOException;
+import java.time.Instant;
+import java.util.List;
+import java.util.Objects;
+import java.util.UUID;
+import java.util.function.Consumer;
+
+/**
+ * Clean-up by commands that run something: where no service runs, as beside a crontab, nobody else does it. One call in {@value #ONE_IN}
+ * pays for it, with a batch of each kind.
+ */
+final class CleanUp {
+
+    private static final int ONE_IN = 64;
+    private static final int BATCH = 1_000;
+    private static final int MOST_ATTEMPTS = 10_000;
+
+    private CleanUp() {}
+
+    /** @param say takes what went wrong, for a person */
+    static void sometimes(
+            OpenedStore opened, StateDirectory directory, String job, RetentionPolicy keep, Consumer<String> say)
+            throws InterruptedException {
+        UUID dice = opened.assembly().entropy().uuid();
+        if (Math.floorMod(dice.getLeastSignificantBits(), ONE_IN) == 0) {
+            now(opened, directory, job, keep, say);
+        }
+    }
+
+    static void now(
+            OpenedStore opened, StateDirectory directory, String job, RetentionPolicy keep, Consumer<String> say)
+            throws InterruptedException {
+        Time time = opened.assembly().time();
+        Limits limits = new Limits(keep.outputs(), Limits.DEFAULT.keepNewest(), Limits.DEFAULT.maxBytes());
+        OutputRetention outputs = new OutputRetention(
+                directory.runs(),
+                limits,
+                of -> attempts(opened, of),
+                new OsPrograms(time, opened.assembly().spawner()),
+                time::wallClock);
+        try {
+            Instant now = opened.store().now();
+            opened.store().pruneTicks(job, now.minus(keep.ticks()), keep.ticksOfJob(), BATCH);
+            opened.store().pruneEvents(now.minus(keep.events()), BATCH);
+            outputs.removeBatch(BATCH).failures().forEach(failure -> say.accept("clean-up: " + failure));
+        } catch (StoreException away) {
+            // The run is over and stored; a later call cleans up.
+        } catch (IOException e) {
+            say.accept("clean-up: " + e.getMessage());
+        }
+    }
+
+    private static List<Attempt> attempts(OpenedStore opened, String job) {
+        return opened.store().history(job, MOST_ATTEMPTS).stream()
+                .map(Entry::attempt)
+                .filter(Objects::nonNull)
+                .toList();
+    }
+}

@@ -292,7 +292,7 @@ final class StatusCommand implements Callable<Integer> {
             return "holder gone";
         }
         if (line.job == null && line.summary != null && line.summary.retired()) {
-            return "retired";
+            return line.summary.scheduleText() == null ? "by hand" : "retired";
         }
         if (line.pause != null) {
             return "paused";

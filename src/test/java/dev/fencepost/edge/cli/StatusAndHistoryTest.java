@@ -251,7 +251,7 @@ class StatusAndHistoryTest {
                             1,
                             null,
                             "exit code 1",
-                            null,
+                            new byte[0],
                             null,
                             List.of(),
                             new Completion.Further(Classification.AUTH, null, null)));

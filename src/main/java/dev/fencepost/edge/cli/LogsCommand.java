@@ -22,6 +22,8 @@ import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Collections;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.Callable;
@@ -36,7 +38,7 @@ import picocli.CommandLine.Spec;
 /** Shows what a run wrote: from its log on this node, else what the store keeps of it. Changes nothing. */
 @Command(
         description = {
-            "Shows the output of a run: of the newest attempt at the newest slot, or of the slot that is named.",
+            "Shows the output of a run: of the newest run, or of the slot that is named.",
             "The log of this node has everything, both streams and the time of each line; of a run on another node the",
             "store has the last 64 KiB, once it has ended. Control characters are shown as text, such as \\x1b, on a",
             "terminal and elsewhere; with --raw they stay as they are, for pipes and files only. With --follow what is",
@@ -143,7 +145,11 @@ final class LogsCommand implements Callable<Integer> {
             HistoryCommand.refuseUnknown(id, file, history.jobs());
             throw refused("no run of " + id + " is known yet", null);
         }
-        String key = slot == null ? attempts.getFirst().slotKey() : slotKey(attempts, slot);
+        // By its start: slots of orders within one second have no order of their own.
+        String key = slot == null
+                ? Collections.max(attempts, Comparator.comparing(Attempt::startedAt))
+                        .slotKey()
+                : slotKey(attempts, slot);
         List<Attempt> ofSlot = attempts.stream()
                 .filter(each -> each.slotKey().equals(key))
                 .filter(each -> number == null || each.number() == number)

@@ -1,6 +1,7 @@
 package dev.fencepost.edge.cli;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.fencepost.edge.Assembly;
 import dev.fencepost.edge.host.StateDirectory;
@@ -19,7 +20,7 @@ class CleanUpTest {
     @Test
     void ofACrontabsRunsTheNewestStay(@TempDir Path dir) throws Exception {
         Workplace workplace = new Workplace(dir);
-        for (int i = 0; i < 3; i++) {
+        for (int i = 0; i < 6; i++) {
             assertEquals(0, workplace.run("exec", "nightly", "--", "true").exitCode());
         }
         List<String> said = new ArrayList<>();
@@ -28,11 +29,13 @@ class CleanUpTest {
                 OpenedStore opened = new OpenedStore(assembly, store)) {
             StateDirectory directory = StateDirectory.open(dir.resolve("state"), assembly.entropy());
             CleanUp.now(opened, directory, "nightly", RetentionPolicy.DEFAULT, said::add);
-            assertEquals(3, store.history("nightly", 10).size());
+            assertEquals(6, store.history("nightly", 10).size());
             Duration year = Duration.ofDays(366);
-            CleanUp.now(opened, directory, "nightly", new RetentionPolicy(year, 2, year, year, year), said::add);
-            assertEquals(2, store.history("nightly", 10).size());
-            assertEquals(3, Objects.requireNonNull(store.inspect("nightly")).fence(), "the token stays");
+            CleanUp.now(opened, directory, "nightly", new RetentionPolicy(year, 1, year, year, year), said::add);
+            int left = store.history("nightly", 10).size();
+            // The newest by its end, and the newest by its slot, which within one second may be another one.
+            assertTrue(left == 1 || left == 2, () -> left + " are left");
+            assertEquals(6, Objects.requireNonNull(store.inspect("nightly")).fence(), "the token stays");
         }
         assertEquals(List.of(), said);
     }

@@ -417,8 +417,9 @@ class OrderCommandsTest {
     }
 
     @Test
-    void statusTellsPausesAndNodes() throws IOException {
+    void statusTellsPausesAndNodes() throws IOException, InterruptedException {
         nodeIsAlive();
+        Thread.sleep(5); // so that the other one surely started later, in whole milliseconds
         store.seen(
                 new Owner("other"),
                 new State("db2", "0.1.0", "/srv/fencepost.yaml", "xyz", "fencepost.yaml:3: no such key"));

@@ -102,7 +102,7 @@ class PostgresCommandsTest {
             assertEquals(
                     ExitCode.REFUSED, workplace.run("cancel", "job", option).exitCode());
             assertEquals(
-                    List.of("RELOADED", "CANCELLED", "TRIGGERED", "RESUMED", "PAUSED", "REGISTERED"),
+                    List.of("RELOADED", "CANCELLED", "TRIGGERED", "RESUMED", "PAUSED", "REGISTERED", "REGISTERED"),
                     store.jobEvents(null, 10).stream()
                             .map(event -> event.kind().name())
                             .toList());

@@ -78,7 +78,7 @@ class DescriptionTest {
             }
         }
         assertEquals(served, described());
-        assertEquals(15, served.size());
+        assertEquals(16, served.size());
     }
 
     @Test

@@ -83,6 +83,10 @@ public class Main {
         line.addSubcommand("status", new StatusCommand(shared));
         line.addSubcommand("history", new HistoryCommand(shared));
         line.addSubcommand("events", new EventsCommand(shared));
+        line.addSubcommand("health", new HealthCommand(shared));
+        line.addSubcommand("doctor", new DoctorCommand(shared));
+        line.addSubcommand("completion", new CompletionCommand(shared));
+        line.addSubcommand("man", new ManCommand(shared));
         LeaseCommand.addTo(line, shared);
         EffectsCommand.addTo(line, shared);
         WorkCommand.addTo(line, shared);

@@ -107,6 +107,11 @@ public final class SharedOptions {
         };
     }
 
+    /** Whether somebody names a jobs file, or one of the usual places has one. */
+    boolean hasJobsFile() {
+        return orBadConfiguration(() -> places().jobsFile(config)) instanceof Places.Search.Found;
+    }
+
     /** The jobs file, if there is one in the usual places or one is named; null when nothing names one and none is there. */
     public @Nullable JobsFile jobsFileIfAny() {
         return orBadConfiguration(() -> places().jobsFile(config)) instanceof Places.Search.Nowhere ? null : jobsFile();

@@ -5,11 +5,13 @@ import dev.fencepost.run.Attempt;
 import dev.fencepost.run.History;
 import dev.fencepost.run.Outcome;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** What happened, for people. Reads only. */
@@ -57,6 +59,20 @@ final class JdbcHistory implements History {
             left join attempt a on a.job = t.job and a.slot_key = t.slot_key
             order by t.slot_at desc, t.slot_key desc, a.number desc
             limit :limit""");
+
+    /** Attempts are looked up tick by tick: joined, the planner may read them all. */
+    static final Sql LONGEST_SUCCESS = Sql.of("""
+            select r.started_at, r.ended_at, count(*) over () as successes
+            from (
+                select t.ended_at, (
+                    select a.started_at from attempt a
+                    where a.job = t.job and a.slot_key = t.slot_key and a.outcome = 'SUCCEEDED'
+                    order by a.number desc limit 1) as started_at
+                from (
+                    select job, slot_key, outcome, ended_at from tick where job = :job order by slot_at desc limit 10000) t
+                where t.outcome = 'SUCCEEDED') r
+            where r.started_at is not null
+            order by r.ended_at - r.started_at desc limit 1""");
 
     private static final Sql EVENTS = Sql.of("""
             select at, resource, owner, fence, run_id, accepted, reason, effect, newest_fence from write_event
@@ -149,6 +165,18 @@ final class JdbcHistory implements History {
                     count == null || first == null ? null : new Range(count, first, row.instant("slot_at"))));
         }
         return entries;
+    }
+
+    @Override
+    public Optional<Longest> longestSuccess(String job) {
+        return database.read("longest success of " + job, session -> {
+            Row row = session.one(LONGEST_SUCCESS, Params.of("job", job)).first();
+            return row == null
+                    ? Optional.empty()
+                    : Optional.of(new Longest(
+                            Duration.between(row.instant("started_at"), row.instant("ended_at")),
+                            row.number("successes")));
+        });
     }
 
     @Override

@@ -140,7 +140,7 @@ final class JdbcOrders implements Orders {
                 .orElse(null);
     }
 
-    private static @Nullable Pause pause(Row row) {
+    static @Nullable Pause pause(Row row) {
         Instant since = row.optionalInstant("paused_at");
         return since == null
                 ? null

@@ -29,7 +29,22 @@ class MainTest {
 
     @ParameterizedTest
     @ValueSource(
-            strings = {"validate", "explain", "next", "run", "status", "history", "events", "lease", "effects", "demo"})
+            strings = {
+                "validate",
+                "explain",
+                "next",
+                "run",
+                "status",
+                "history",
+                "events",
+                "lease",
+                "effects",
+                "demo",
+                "doctor",
+                "health",
+                "completion",
+                "man"
+            })
     void eachCommandHasAHelpWithExamplesAndNoColours(String command) {
         CommandRun run = CommandRun.of(dir, command, "--help");
         assertEquals(ExitCode.FINE, run.exitCode());

@@ -96,7 +96,8 @@ final class ClockVerdicts {
         LocalDate released = guess.isAfter(end) ? end : guess;
         long months =
                 ChronoUnit.MONTHS.between(released, now.atOffset(ZoneOffset.UTC).toLocalDate());
-        String text = "version " + version + ", about " + Math.max(0, months) + " months old";
+        String text =
+                "version " + version + ", about " + Math.max(0, months) + (months == 1 ? " month old" : " months old");
         return months > MOST_MONTHS
                 ? Verdict.warning(
                         ZONE_DATA,

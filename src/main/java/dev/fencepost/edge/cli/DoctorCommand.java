@@ -253,8 +253,9 @@ final class DoctorCommand implements Callable<Integer> {
             add(verdicts, HostVerdicts.storeFile(store, FileRights.isOpen(store), FileRights.isChangeable(store)));
         }
         if (file != null) {
-            add(verdicts, HostVerdicts.jobsFile(file.path(), FileRights.isChangeable(file.path())));
-            for (Map.Entry<Path, String> secret : SecretPlaces.of(file).entrySet()) {
+            Path path = shared.surroundings().workingDir().resolve(file.path());
+            add(verdicts, HostVerdicts.jobsFile(path, FileRights.isChangeable(path)));
+            for (Map.Entry<Path, String> secret : SecretPlaces.of(file, path).entrySet()) {
                 if (Files.isRegularFile(secret.getKey())) {
                     add(
                             verdicts,

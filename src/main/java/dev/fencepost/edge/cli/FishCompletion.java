@@ -4,6 +4,7 @@ import java.io.File;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.TreeSet;
 import java.util.stream.StreamSupport;
@@ -104,7 +105,7 @@ final class FishCompletion {
                                 " ",
                                 StreamSupport.stream(
                                                 option.completionCandidates().spliterator(), false)
-                                        .map(candidate -> candidate.toLowerCase(java.util.Locale.ROOT))
+                                        .map(candidate -> candidate.toLowerCase(Locale.ROOT))
                                         .toList())))
                         .append(' ');
             }

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadConstraints;
 import dev.fencepost.host.Spawner;
 import java.io.IOException;
+import java.net.ConnectException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -77,7 +78,7 @@ final class HealthProbe {
 
     /** @param limit for the whole of it, the answer's body included */
     Answer ask(URI uri, Duration limit) {
-        // Not closed: that would wait for the server. Its threads are daemons.
+        // Ended by shutdownNow: close() would wait for the server.
         HttpClient client = HttpClient.newBuilder()
                 .version(HttpClient.Version.HTTP_1_1)
                 .followRedirects(HttpClient.Redirect.NEVER)
@@ -106,7 +107,7 @@ final class HealthProbe {
             Throwable cause = e.getCause() == null ? e : e.getCause();
             return new Silence(
                     cause.getMessage() == null || cause.getMessage().isBlank()
-                            ? cause instanceof java.net.ConnectException
+                            ? cause instanceof ConnectException
                                     ? "connection refused"
                                     : cause.getClass().getSimpleName()
                             : cause.getMessage());

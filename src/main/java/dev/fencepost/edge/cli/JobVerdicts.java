@@ -35,15 +35,15 @@ final class JobVerdicts {
             case Reading.Refused refused ->
                 verdicts.add(Verdict.bad(
                         FILE,
-                        "refused, " + errors.size() + (errors.size() == 1 ? " error: " : " errors, the first: ")
+                        "refused, " + count(errors.size(), "error") + (errors.size() == 1 ? ": " : ", the first: ")
                                 + firstLine(errors.getFirst()),
                         "fencepost validate shows all"));
             case Reading.Accepted accepted ->
                 verdicts.add(Verdict.ok(
                         FILE,
                         accepted.file().path() + ", "
-                                + accepted.file().definitions().size()
-                                + " jobs; their programs, directories and files are there"));
+                                + count(accepted.file().definitions().size(), "job")
+                                + "; their programs, directories and files are there"));
         }
         List<Finding> warnings = reading.warnings();
         if (!warnings.isEmpty()) {
@@ -55,6 +55,10 @@ final class JobVerdicts {
                     "fencepost validate shows all"));
         }
         return verdicts;
+    }
+
+    private static String count(int count, String what) {
+        return count + " " + what + (count == 1 ? "" : "s");
     }
 
     private static String firstLine(Finding finding) {

@@ -131,6 +131,7 @@ final class ManPage {
                 case '^' -> escaped.append("\\(ha");
                 case '`' -> escaped.append("\\(ga");
                 case '\n' -> escaped.append(' ');
+                case '…' -> escaped.append("..."); // a terminal of ASCII has none
                 default -> {
                     if (c < 0x80) {
                         escaped.appendCodePoint(c);

@@ -20,13 +20,13 @@ final class SecretPlaces {
 
     private SecretPlaces() {}
 
-    static Map<Path, String> of(JobsFile file) {
+    /** @param path of the jobs file, absolute */
+    static Map<Path, String> of(JobsFile file, Path path) {
         SecretPlaces places = new SecretPlaces();
-        Path base = file.path().toAbsolutePath().getParent();
         for (Definition definition : file.definitions().values()) {
             definition.values().stream()
                     .filter(value -> value.key().equals("env-file"))
-                    .forEach(value -> places.add(base == null ? null : base.resolve(value.text()), "env-file"));
+                    .forEach(value -> places.add(path.resolveSibling(value.text()), "env-file"));
             places.addJob(definition.job());
         }
         file.allSinks().forEach(places::addSink);

@@ -8,6 +8,7 @@ import dev.fencepost.run.Job;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -107,7 +108,7 @@ final class StoreCheckup {
         byte[] head;
         try (InputStream in = Files.newInputStream(path)) {
             head = in.readNBytes(WRITE_VERSION_AT + 1);
-        } catch (java.nio.file.AccessDeniedException e) {
+        } catch (AccessDeniedException e) {
             return Verdict.bad(
                     StoreVerdicts.STORE,
                     "there is no right to read " + path,

@@ -166,7 +166,8 @@ final class StoreVerdicts {
 
     /** @param median of several empty durable writes */
     static Verdict writeTime(Duration median) {
-        String text = "a durable write takes " + DurationText.format(median.truncatedTo(ChronoUnit.MILLIS))
+        Duration whole = median.truncatedTo(ChronoUnit.MILLIS);
+        String text = "a durable write takes " + (whole.isZero() ? "less than 1ms" : DurationText.format(whole))
                 + " (median of five)";
         return median.compareTo(SLOW_WRITE) > 0
                 ? Verdict.warning(

@@ -1,6 +1,7 @@
 package dev.fencepost.edge.cli;
 
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -51,7 +52,7 @@ final class UnitVerdicts {
 
     /** The lines {@code Name=value}. */
     static Map<String, String> properties(String shown) {
-        Map<String, String> properties = new java.util.LinkedHashMap<>();
+        Map<String, String> properties = new LinkedHashMap<>();
         for (String line : shown.split("\n", -1)) {
             int equals = line.indexOf('=');
             if (equals > 0) {

@@ -3,9 +3,11 @@ package dev.fencepost.run;
 import dev.fencepost.lease.LeaseView;
 import dev.fencepost.lease.RunId;
 import dev.fencepost.schedule.Slot;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** What a store tells people of the past: a port. Reads only. */
@@ -16,6 +18,15 @@ public interface History {
 
     /** Newest first: one entry an attempt, and one for each tick that had none. Empty for an unknown job. */
     List<Entry> history(String job, int limit);
+
+    /** Of the newest 10,000 ticks of the job the success that ran longest; empty if none succeeded. */
+    Optional<Longest> longestSuccess(String job);
+
+    /**
+     * @param ran by the store's clock, from the start of the attempt that succeeded to its end
+     * @param successes of how many it is the longest
+     */
+    record Longest(Duration ran, long successes) {}
 
     /** Newest first: writes under leases, accepted and refused. */
     List<WriteEvent> events(int limit);

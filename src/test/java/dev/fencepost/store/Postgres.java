@@ -82,7 +82,7 @@ public final class Postgres {
             }
         }
 
-        List<List<String>> rows(String query) {
+        public List<List<String>> rows(String query) {
             try (Connection connection = connect()) {
                 return Site.rows(connection, query);
             } catch (SQLException e) {

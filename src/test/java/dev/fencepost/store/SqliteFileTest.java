@@ -29,10 +29,12 @@ import dev.fencepost.schedule.Backlog;
 import dev.fencepost.schedule.Slot;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -80,6 +82,14 @@ class SqliteFileTest {
 
     @Nested
     class BootClock {
+
+        @Test
+        void aFolderThatIsMadeForItIsItsOwnersAlone() throws Exception {
+            Path made = folder.resolve("above/state");
+            JdbcStore.sqlite(made.resolve("fencepost.db"), new ManualTime(Instant.EPOCH), new TestThreads())
+                    .close();
+            assertEquals("rwx------", PosixFilePermissions.toString(Files.getPosixFilePermissions(made)));
+        }
 
         @Test
         void afterARebootEveryEarlierLeaseIsDead() {

@@ -1460,6 +1460,30 @@ abstract class StoreContract extends Contract {
             assertEquals(List.of(), store().history(newName(), 10));
         }
 
+        private void ran(Job job, Slot slot, Duration time, Completion completion) {
+            Lease lease = running(job, slot, ANNA);
+            pass(time);
+            stored(lease, completion);
+        }
+
+        @Test
+        void theLongestSuccessIsFoundAmongTheSuccesses() {
+            Job job = registeredJob();
+            assertEquals(Optional.empty(), store().longestSuccess(job.id()));
+            ran(job, slot(0), Duration.ofMinutes(5), failure("exit code 1"));
+            assertEquals(Optional.empty(), store().longestSuccess(job.id()));
+            ran(job, slot(1), Duration.ofSeconds(20), success());
+            ran(job, slot(2), Duration.ofSeconds(70), success());
+            ran(job, slot(3), Duration.ofSeconds(30), success());
+            // Of a slot that was tried twice the attempt that succeeded counts alone.
+            Slot twice = slot(4);
+            ran(job, twice, Duration.ofMinutes(4), notTheLast(Outcome.FAILED));
+            ran(job, twice, Duration.ofSeconds(10), success());
+            ran(registeredJob(), slot(0), Duration.ofMinutes(9), success());
+
+            assertEquals(Optional.of(new History.Longest(Duration.ofSeconds(70), 4)), store().longestSuccess(job.id()));
+        }
+
         @Test
         void aJobsSummaryTellsWhatRunsAndWhatWasLast() {
             Job job = registeredJob();

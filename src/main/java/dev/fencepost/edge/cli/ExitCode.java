@@ -5,13 +5,13 @@ public final class ExitCode {
 
     /** Done; a skipped slot too. */
     public static final int FINE = 0;
-    /** The work failed, or the program has an error. */
+    /** The work failed, or the program has an error; of {@code doctor}: something is wrong; of {@code health}: DOWN. */
     public static final int FAILED = 1;
     /** The command line is wrong. */
     public static final int USAGE = 2;
     /** A normal "no", with its reason: held, stale token, expired, already done, unknown. */
     public static final int REFUSED = 3;
-    /** The store is not available. */
+    /** The store is not available; of {@code health}: nobody answers. */
     public static final int STORE_UNAVAILABLE = 69;
     /** The lease was lost while the work ran. */
     public static final int LEASE_LOST = 70;
@@ -33,10 +33,10 @@ public final class ExitCode {
     /** For the help of the program: code and meaning in pairs. */
     static final String[][] HELP = {
         {"0", "fine, a skipped slot too"},
-        {"1", "the work failed"},
+        {"1", "the work failed; of doctor: something is wrong; of health: DOWN"},
         {"2", "wrong usage"},
         {"3", "refused: held, stale token, expired, already done, unknown"},
-        {"69", "the store is not available"},
+        {"69", "the store is not available; of health: nobody answers"},
         {"70", "the lease was lost"},
         {"75", "skipped, with exec --fail-on-skip"},
         {"78", "the jobs file or an expression is refused"}

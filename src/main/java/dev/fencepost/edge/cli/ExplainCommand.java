@@ -4,8 +4,11 @@ import dev.fencepost.edge.config.Definition;
 import dev.fencepost.edge.config.Finding;
 import dev.fencepost.edge.config.JobsFile;
 import dev.fencepost.edge.config.Origin;
+import dev.fencepost.lease.StoreException;
 import dev.fencepost.run.Job;
 import java.io.PrintWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -18,7 +21,10 @@ import picocli.CommandLine.Parameters;
 
 /** Shows what is in force for a job, where each value comes from, and when it runs next. */
 @Command(
-        description = "Shows each effective value of a job, where it comes from and why, and the next five slots.",
+        description = {
+            "Shows each effective value of a job, where it comes from and why, and the next five slots.",
+            "Where there is a store, also which ttl would fit what its runs have taken."
+        },
         footer = {"", "Examples:", "  fencepost explain article", "  fencepost explain article --json"})
 final class ExplainCommand implements Callable<Integer> {
 
@@ -43,10 +49,11 @@ final class ExplainCommand implements Callable<Integer> {
         List<Finding> warnings = file.warnings().stream()
                 .filter(f -> f.path().equals("jobs." + id) || f.path().startsWith("jobs." + id + "."))
                 .toList();
+        Advice advice = advice(file, definition.job());
         if (shared.json()) {
-            Json.print(shared.surroundings().out(), json(file, definition, slots, warnings));
+            Json.print(shared.surroundings().out(), json(file, definition, slots, warnings, advice));
         } else {
-            print(file, definition, slots, warnings);
+            print(file, definition, slots, warnings, advice);
         }
         return ExitCode.FINE;
     }
@@ -64,6 +71,30 @@ final class ExplainCommand implements Callable<Integer> {
         return definition;
     }
 
+    /** What the history says of the ttl: the advice, or why there is none; neither where there is no store yet. */
+    private record Advice(@Nullable TtlAdvice ttl, @Nullable String whyNone) {}
+
+    /** A store that is away, or not to be found, is no error here; and none is made. */
+    private Advice advice(JobsFile file, Job job) {
+        try {
+            Path path = shared.store(file).file();
+            if (path != null && !Files.exists(path)) {
+                return new Advice(null, null);
+            }
+            try (OpenedStore opened = OpenedStore.existing(shared, file)) {
+                return opened.store()
+                        .longestSuccess(job.id())
+                        .map(longest -> new Advice(TtlAdvice.of(longest, job.ttl()), null))
+                        .orElseGet(() -> new Advice(null, "no success so far"));
+            }
+        } catch (CommandFailure e) {
+            return new Advice(
+                    null, String.valueOf(e.getMessage()).lines().findFirst().orElse(""));
+        } catch (StoreException e) {
+            return new Advice(null, "the store gave no answer: " + e.getMessage());
+        }
+    }
+
     private static List<Instant> slots(Job job, Instant now) {
         List<Instant> slots = new ArrayList<>();
         Instant slot = job.schedule().next(now);
@@ -74,7 +105,8 @@ final class ExplainCommand implements Callable<Integer> {
         return slots;
     }
 
-    private void print(JobsFile file, Definition definition, List<Instant> slots, List<Finding> warnings) {
+    private void print(
+            JobsFile file, Definition definition, List<Instant> slots, List<Finding> warnings, Advice advice) {
         PrintWriter out = shared.surroundings().out();
         out.println("job " + definition.job().id() + "  (" + file.path() + ":" + definition.line() + ")");
         out.println();
@@ -95,6 +127,13 @@ final class ExplainCommand implements Callable<Integer> {
         if (slots.isEmpty()) {
             out.println("  none: the schedule has ended");
         }
+        String told = advice.ttl != null
+                ? advice.ttl.text()
+                : advice.whyNone != null ? "no advice on the ttl: " + advice.whyNone : null;
+        if (told != null) {
+            out.println();
+            out.println(Printable.text(told));
+        }
         if (!warnings.isEmpty()) {
             out.println();
             warnings.forEach(finding -> out.println(finding.text()));
@@ -102,7 +141,7 @@ final class ExplainCommand implements Callable<Integer> {
     }
 
     private static Map<String, @Nullable Object> json(
-            JobsFile file, Definition definition, List<Instant> slots, List<Finding> warnings) {
+            JobsFile file, Definition definition, List<Instant> slots, List<Finding> warnings, Advice advice) {
         return Json.object(
                 "job", definition.job().id(),
                 "file", file.path(),
@@ -116,7 +155,8 @@ final class ExplainCommand implements Callable<Integer> {
                                         "local",
                                         SlotText.iso(slot, definition.job().zone())))
                                 .toList(),
-                "warnings", warnings.stream().map(ValidateCommand::json).toList());
+                "warnings", warnings.stream().map(ValidateCommand::json).toList(),
+                "ttl_advice", advice.ttl == null ? null : advice.ttl.json());
     }
 
     private static Map<String, @Nullable Object> json(Definition.Value value) {

@@ -107,6 +107,10 @@ public class Main {
         line.addSubcommand("resume", new ResumeCommand(shared));
         line.addSubcommand("cancel", new CancelCommand(shared));
         line.addSubcommand("reload", new ReloadCommand(shared));
+        line.addSubcommand("health", new HealthCommand(shared));
+        line.addSubcommand("doctor", new DoctorCommand(shared));
+        line.addSubcommand("completion", new CompletionCommand(shared));
+        line.addSubcommand("man", new ManCommand(shared));
         LeaseCommand.addTo(line, shared);
         EffectsCommand.addTo(line, shared);
         WorkCommand.addTo(line, shared);

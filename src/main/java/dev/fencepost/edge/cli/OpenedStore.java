@@ -45,6 +45,11 @@ record OpenedStore(Assembly assembly, JdbcStore store) implements AutoCloseable 
         }
     }
 
+    /** Opens it whatever its schema is, and leaves that as it is. A file that is not there is made: look before. */
+    static OpenedStore asItIs(SharedOptions shared, StoreUrl url) {
+        return open(shared, url);
+    }
+
     /** Opens the store and brings its schema up to date. */
     static OpenedStore prepared(SharedOptions shared, @Nullable JobsFile file, Journal journal) {
         return prepared(shared.store(file), journal);

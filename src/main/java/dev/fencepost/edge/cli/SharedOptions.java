@@ -140,6 +140,11 @@ public final class SharedOptions {
         return findings.stream().map(Finding::text).collect(Collectors.joining("\n"));
     }
 
+    /** Whether somebody names a jobs file, or one of the usual places has one. */
+    boolean hasJobsFile() {
+        return orBadConfiguration(() -> places().jobsFile(config)) instanceof Places.Search.Found;
+    }
+
     /** The jobs file, if there is one in the usual places or one is named; null when nothing names one and none is there. */
     public @Nullable JobsFile jobsFileIfAny() {
         return orBadConfiguration(() -> places().jobsFile(config)) instanceof Places.Search.Nowhere ? null : jobsFile();

@@ -7,6 +7,7 @@ import dev.fencepost.run.History;
 import dev.fencepost.run.Outcome;
 import dev.fencepost.schedule.Slot;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.EnumMap;
@@ -87,6 +88,20 @@ final class JdbcHistory implements History {
 
     private static final Sql KEPT = Sql.of(
             "select " + JdbcTicks.ATTEMPT_COLUMNS + ", output_tail from attempt where run_id = :run_id and job = :job");
+
+    /** Attempts are looked up tick by tick: joined, the planner may read them all. */
+    static final Sql LONGEST_SUCCESS = Sql.of("""
+            select r.started_at, r.ended_at, count(*) over () as successes
+            from (
+                select t.ended_at, (
+                    select a.started_at from attempt a
+                    where a.job = t.job and a.slot_key = t.slot_key and a.outcome = 'SUCCEEDED'
+                    order by a.number desc limit 1) as started_at
+                from (
+                    select job, slot_key, outcome, ended_at from tick where job = :job order by slot_at desc limit 10000) t
+                where t.outcome = 'SUCCEEDED') r
+            where r.started_at is not null
+            order by r.ended_at - r.started_at desc limit 1""");
 
     private final Database database;
 
@@ -224,6 +239,18 @@ final class JdbcHistory implements History {
                             : Optional.of(new Kept(JdbcTicks.attempt(row), row.optionalText("output_tail")));
                 })
                 .orElse(null);
+    }
+
+    @Override
+    public Optional<Longest> longestSuccess(String job) {
+        return database.read("longest success of " + job, session -> {
+            Row row = session.one(LONGEST_SUCCESS, Params.of("job", job)).first();
+            return row == null
+                    ? Optional.empty()
+                    : Optional.of(new Longest(
+                            Duration.between(row.instant("started_at"), row.instant("ended_at")),
+                            row.number("successes")));
+        });
     }
 
     @Override

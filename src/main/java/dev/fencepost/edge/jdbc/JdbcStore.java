@@ -65,6 +65,7 @@ public final class JdbcStore implements Store {
     private final JdbcRetention retention;
     private final JdbcHistory history;
     private final JdbcTold told;
+    private final JdbcDiagnosis diagnosis;
 
     private JdbcStore(Database database) {
         this.database = database;
@@ -77,6 +78,7 @@ public final class JdbcStore implements Store {
         this.retention = new JdbcRetention(database);
         this.history = new JdbcHistory(database);
         this.told = new JdbcTold(database);
+        this.diagnosis = new JdbcDiagnosis(database);
     }
 
     /** The file and its folder are made if they are not there. */
@@ -124,10 +126,25 @@ public final class JdbcStore implements Store {
         }
     }
 
-    private static boolean lacksTheTable(StoreException e) {
+    static boolean lacksTheTable(StoreException e) {
         return e.getCause() instanceof SQLException cause
                 && (UNDEFINED_TABLE.equals(cause.getSQLState())
                         || String.valueOf(cause.getMessage()).contains("no such table"));
+    }
+
+    /** What the store is like, whether prepared or not. Changes nothing. */
+    public Diagnosis diagnosis() {
+        return diagnosis.read();
+    }
+
+    /** Commits durably something that no table knows of: how long that takes is how long every grant takes at least. */
+    public void writeNothing() {
+        diagnosis.writeNothing();
+    }
+
+    /** What is damaged in the file of SQLite, in its words, at most ten lines. Reads the whole file. Empty for PostgreSQL. */
+    public List<String> damage() {
+        return diagnosis.damage();
     }
 
     @Override
@@ -468,6 +485,11 @@ public final class JdbcStore implements Store {
     @Override
     public List<Entry> history(String job, int limit) {
         return history.history(job, limit);
+    }
+
+    @Override
+    public Optional<Longest> longestSuccess(String job) {
+        return history.longestSuccess(job);
     }
 
     @Override

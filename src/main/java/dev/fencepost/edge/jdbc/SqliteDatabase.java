@@ -9,9 +9,11 @@ import io.agroal.api.configuration.supplier.AgroalDataSourceConfigurationSupplie
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
@@ -79,16 +81,29 @@ final class SqliteDatabase implements Database {
         this.dialect = new Dialect.Sqlite(time);
         this.prepared = new Session.Prepared(dialect);
         try {
-            Path folder = file.toAbsolutePath().getParent();
-            if (folder != null) {
-                Files.createDirectories(folder);
-            }
+            makeFolder(file.toAbsolutePath().getParent());
             writer = pool(file, 1);
             readers = pool(file, MAX_READERS);
         } catch (IOException | SQLException e) {
             throw new StoreException(Kind.BROKEN, describe() + ": " + e, e);
         }
         this.writing = spawner.platformThread("sqlite-writer", this::writeLoop);
+    }
+
+    /** Its owner's alone, as the state directory is, which it often becomes: the store holds what runs have said. */
+    private static void makeFolder(@Nullable Path folder) throws IOException {
+        if (folder == null || Files.isDirectory(folder)) {
+            return;
+        }
+        if (folder.getParent() != null) {
+            Files.createDirectories(folder.getParent());
+        }
+        try {
+            Files.createDirectory(
+                    folder, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+        } catch (FileAlreadyExistsException anotherProcess) {
+            // was faster; what it is shows when the file is opened
+        }
     }
 
     private static AgroalDataSource pool(Path file, int size) throws SQLException {

@@ -510,6 +510,11 @@ final class GuardedStore implements Store {
     }
 
     @Override
+    public Optional<Longest> longestSuccess(String job) {
+        return guarded("history", () -> store.longestSuccess(job));
+    }
+
+    @Override
     public List<WriteEvent> events(int limit) {
         return guarded("events", () -> store.events(limit));
     }

@@ -45,7 +45,11 @@ class MainTest {
                 "reload",
                 "lease",
                 "effects",
-                "demo"
+                "demo",
+                "doctor",
+                "health",
+                "completion",
+                "man"
             })
     void eachCommandHasAHelpWithExamplesAndNoColours(String command) {
         CommandRun run = CommandRun.of(dir, command, "--help");

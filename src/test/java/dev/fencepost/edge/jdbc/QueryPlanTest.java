@@ -41,6 +41,8 @@ class QueryPlanTest {
             "sink:s:job3",
             "sinks",
             ",s,",
+            "job",
+            "job3",
             "limit",
             100,
             "most",
@@ -174,6 +176,17 @@ class QueryPlanTest {
             assertFalse(plan.toString().contains("TEMP B-TREE"), plan::toString);
         }
 
+        @Test
+        void theLongestSuccessIsFoundTickByTick() throws Exception {
+            List<String> plan = plan(JdbcHistory.LONGEST_SUCCESS);
+            assertTrue(plan.contains("SEARCH tick USING INDEX tick_newest (job=?)"), plan::toString);
+            assertTrue(
+                    plan.stream()
+                            .anyMatch(line -> line.matches("SEARCH a USING INDEX \\S+ \\(job=\\? AND slot_key=\\?\\)")),
+                    plan::toString);
+            assertFalse(plan.stream().anyMatch(line -> line.matches("SCAN (tick|a)\\b.*")), plan::toString);
+        }
+
         private static void assertOnlySearched(List<String> plan) {
             assertFalse(plan.stream().anyMatch(line -> line.matches("SCAN (effect|n|t)\\b.*")), plan::toString);
         }
@@ -238,6 +251,29 @@ class QueryPlanTest {
             List<String> plan = plan(JdbcOutbox.TALLIES);
             assertTrue(lines(plan).contains(" effect_counted"), lines(plan));
             assertFalse(lines(plan).contains("Seq Scan on effect"), lines(plan));
+        }
+
+        @Test
+        void theLongestSuccessIsFoundTickByTick() throws Exception {
+            try (Statement statement = connection.createStatement()) {
+                statement.execute("""
+                        insert into tick (job, slot_key, slot_at, on_time, opened_at, outcome, ended_at)
+                        select 'job3', 's' || n, timestamptz 'epoch' + n * interval '1 minute', true, clock_timestamp(),
+                            'SUCCEEDED', clock_timestamp() from generate_series(1, 30000) n""");
+                statement.execute("""
+                        insert into attempt (run_id, job, slot_key, number, fence, owner, started_at, ended_at, outcome)
+                        select 'r' || n, 'job3', 's' || n, 1, n, 'o', clock_timestamp(), clock_timestamp(), 'SUCCEEDED'
+                        from generate_series(1, 30000) n""");
+                statement.execute("analyze tick, attempt");
+            }
+            List<String> plan = plan(JdbcHistory.LONGEST_SUCCESS);
+            assertTrue(lines(plan).contains("Index Scan using tick_newest on tick"), lines(plan));
+            assertTrue(lines(plan).contains("using attempt_job_slot_key_number_key on attempt"), lines(plan));
+            assertFalse(lines(plan).contains("Seq Scan"), lines(plan));
+            Matcher rows = ROWS_SEEN.matcher(lines(plan));
+            while (rows.find()) {
+                assertTrue(Long.parseLong(rows.group(1)) <= 10_000, lines(plan));
+            }
         }
 
         private static String lines(List<String> plan) {

@@ -283,7 +283,7 @@ class NotificationsTest {
                 "POST", new TextOrFile(null, file), Map.of(), "text/plain", LONG, Set.of("127.0.0.1"), false, null);
         run(job(ping("/ping/abc"), new Notifier(new Channel.Ping(fromFile), RUNS, 1)), success());
         assertEquals(4, receiver.requests.size(), "a receiver that says no is not asked again");
-        assertTrue(lines().getLast().contains("/ping/abc-from-file"));
+        assertTrue(lines().stream().anyMatch(line -> line.contains("/ping/abc-from-file")), lines()::toString);
         assertEquals(4, events.size());
         assertTrue(events.toString().contains("HTTP 404 from 127.0.0.1"), events::toString);
         assertFalse(events.toString().contains("abc"), events::toString);

@@ -46,7 +46,7 @@ public class Service {
 
     private static final String WAKE = "wake";
     private static final String COUNT_EFFECTS = "count-effects";
-    private static final Duration LAST_BEAT_LIMIT = Duration.ofSeconds(1);
+    private static final Duration LAST_BEAT_LIMIT = Duration.ofMillis(500);
     private static final Duration COUNT_INTERVAL = Duration.ofSeconds(15);
 
     /** With no wake-up for so long the scheduler is not trusted any more. */
@@ -317,7 +317,7 @@ public class Service {
         Running parts = running;
         if (parts != null) {
             Heartbeat beating = heartbeat;
-            if (beating != null) {
+            if (beating != null && !parts.guarded().isBreakerOpen()) {
                 parts.assembly()
                         .spawner()
                         .virtualThread("last-beat", beating::end)

@@ -536,7 +536,9 @@ abstract class OrdersContract extends Contract {
             applied(job, opening(store().now(), slot));
             Situation before = situation(job);
             assertEquals(Answer.DONE, triggered(job, slot));
-            applied(job, closing(before.backlog().cursor(), before.backlog().open()));
+            Plan written = applied(
+                    job, closing(before.backlog().cursor(), before.backlog().open()));
+            assertEquals(List.of(), written.closed(), "nobody is told that it was");
             assertNull(outcome(job, slot));
         }
 

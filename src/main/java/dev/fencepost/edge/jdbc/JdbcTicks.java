@@ -484,13 +484,14 @@ final class JdbcTicks implements Ticks {
                         }
                     }
                     for (OpenTick tick : plan.closed()) {
-                        session.one(
-                                CLOSE,
-                                slot(job, tick.slot())
-                                        .and("attempts", tick.attempts())
-                                        .and("ordered", tick.ordered())
-                                        .and("spent", tick.spent())
-                                        .and("reason", whyClosed(job, plan, tick)));
+                        Params params = slot(job, tick.slot())
+                                .and("attempts", tick.attempts())
+                                .and("ordered", tick.ordered())
+                                .and("spent", tick.spent())
+                                .and("reason", whyClosed(job, plan, tick));
+                        if (session.one(CLOSE, params).first() == null) {
+                            taken.add(tick.slot().key());
+                        }
                     }
                     Plan written = taken.isEmpty() ? plan : plan.without(taken);
                     if (written.takeOver() != null) {

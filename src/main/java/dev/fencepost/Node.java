@@ -134,24 +134,23 @@ public final class Node {
                 return;
             }
             places.resize(maxParallel == null ? 0 : maxParallel);
+            suspendAll();
             Map<String, JobLoop> before =
                     loops.stream().collect(Collectors.toMap(loop -> loop.job().id(), Function.identity()));
-            for (JobLoop loop : before.values()) {
-                if (!loop.suspend(SUSPEND_LIMIT)) {
-                    journal.record(new Event.Note(
-                            loop.job().id(),
-                            "a look at its slots hangs; it goes by the old definition until it is back"));
-                }
-            }
             List<JobLoop> after = new ArrayList<>();
             for (Job job : changed) {
                 JobLoop known = before.remove(job.id());
                 if (known == null) {
-                    after.add(loop(job));
+                    known = backAgain(job);
+                }
+                if (known
+                        == null) { // nor is it looked at before it is registered: the store may remember an old cursor
+                    known = loop(job);
+                    known.suspend(Duration.ZERO);
                 } else {
                     known.redefine(job);
-                    after.add(known);
                 }
+                after.add(known);
             }
             for (JobLoop gone : before.values()) {
                 gone.stopStarting();
@@ -160,17 +159,62 @@ public final class Node {
             leaving.removeIf(loop -> loop.runningFor() == null);
             jobs = List.copyOf(changed);
             loops = List.copyOf(after);
+            if (draining) { // since the question above: whoever drains may have seen the loops before
+                after.forEach(JobLoop::stopStarting);
+                return;
+            }
             if (planningSince != null) {
-                try {
-                    store.register(jobs);
-                    after.forEach(JobLoop::resume);
-                } catch (StoreException e) {
-                    planningSince = null; // they are registered, and the loops let go again, by prepare
-                    journal.record(new Event.StoreAvailable(false, e.getMessage()));
-                }
+                registerAll();
             }
         }
         wake();
+    }
+
+    /** All at once, so that while one look is waited for no other begins. */
+    private void suspendAll() throws InterruptedException {
+        List<JobLoop> all = allLoops();
+        try {
+            for (JobLoop loop : all) {
+                loop.suspend(Duration.ZERO);
+            }
+            long end = time.bootMillis() + SUSPEND_LIMIT.toMillis();
+            for (JobLoop loop : all) {
+                if (!loop.suspend(Duration.ofMillis(end - time.bootMillis()))) {
+                    journal.record(new Event.Note(
+                            loop.job().id(),
+                            "a look at its slots hangs; it goes by the old definition until it is back"));
+                }
+            }
+        } catch (InterruptedException stopped) {
+            all.forEach(JobLoop::resume);
+            throw stopped;
+        }
+    }
+
+    /** The loop of a job that left the file and comes back while its run goes on: to another one that would be a dead holder's. */
+    private @Nullable JobLoop backAgain(Job job) {
+        for (JobLoop loop : leaving) {
+            if (loop.job().id().equals(job.id())) {
+                leaving.remove(loop);
+                loop.startAgain();
+                return loop;
+            }
+        }
+        return null;
+    }
+
+    /** What fails is made up for by prepare, which lets the loops go again; nothing is planned before. */
+    private void registerAll() {
+        try {
+            store.register(jobs);
+            loops.forEach(JobLoop::resume);
+        } catch (StoreException e) {
+            planningSince = null;
+            journal.record(new Event.StoreAvailable(false, e.getMessage()));
+        } catch (RuntimeException | Error e) {
+            planningSince = null;
+            journal.record(new Event.Problem("reload", null, null, null, "the jobs are registered again later", e));
+        }
     }
 
     /** Starts the watch over lease deadlines. Everything else happens at wake-ups. */

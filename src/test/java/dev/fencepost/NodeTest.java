@@ -2,6 +2,7 @@ package dev.fencepost;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.fencepost.host.Event;
@@ -9,7 +10,10 @@ import dev.fencepost.lease.StoreException;
 import dev.fencepost.lease.StoreException.Kind;
 import dev.fencepost.run.Job;
 import dev.fencepost.run.Outcome;
+import dev.fencepost.run.Pause;
 import dev.fencepost.run.Places;
+import dev.fencepost.run.Policies.Brakes;
+import dev.fencepost.run.PolicyKit;
 import dev.fencepost.run.Rig;
 import dev.fencepost.schedule.Every;
 import dev.fencepost.schedule.Slot;
@@ -18,6 +22,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
@@ -352,6 +357,81 @@ class NodeTest {
             wake();
             assertEquals(List.of(), rig.attempts("a"));
             assertEquals(2, rig.attempts("b").size()); // the one that was missed meanwhile is caught up
+        }
+
+        private void replace(Job... changed) {
+            try {
+                node.replaceJobs(List.of(changed), null);
+            } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
+            }
+        }
+
+        @Test
+        void anErrorOfOursAtTheRegistrationLeavesNoJobStandingStill() {
+            wake();
+            rig.faults.insteadOf("register", new IllegalStateException("of ours"));
+            replace(a, b);
+            assertEquals(1, rig.events(Event.Problem.class).size());
+            rig.time.pass(Duration.ofSeconds(1));
+            wake();
+            assertTrue(node.isPrepared());
+            rig.time.pass(GAP);
+            wake();
+            assertEquals(1, rig.attempts("b").size());
+        }
+
+        @Test
+        void otherBrakesHoldFromTheChangeOn() {
+            wake();
+            replace(Rig.with(a, PolicyKit.brakes(new Brakes(1, null))), b);
+            rig.children.life = child -> child.code = 1;
+            rig.time.pass(GAP);
+            wake();
+            assertEquals(
+                    Pause.Cause.FAILURES,
+                    Objects.requireNonNull(rig.real.pauseOf("a")).cause());
+            assertNull(rig.real.pauseOf("b"));
+        }
+
+        @Test
+        void aJobThatLeavesTheFileAndComesBackWhileItRunsGoesOnRunning() {
+            wake();
+            rig.time.pass(GAP);
+            rig.children.life = child -> {
+                if ("a".equals(child.spec.environment().get("FENCEPOST_JOB"))) {
+                    rig.children.life = next -> {};
+                    replace(b);
+                    replace(a, b);
+                    rig.spawner.runAll();
+                    assertEquals(List.of(), rig.children.swept);
+                }
+            };
+            wake();
+            assertEquals(1, rig.attempts("a").size());
+            assertEquals(Outcome.SUCCEEDED, rig.attempts("a").getFirst().outcome());
+            rig.time.pass(GAP);
+            wake();
+            assertEquals(2, rig.attempts("a").size());
+        }
+
+        @Test
+        void aJobThatComesBackIsNotPlannedBeforeItIsRegistered() {
+            wake();
+            rig.time.pass(GAP);
+            wake();
+            assertEquals(1, rig.attempts("a").size());
+            replace(b);
+            rig.time.pass(GAP);
+            rig.time.pass(GAP);
+            rig.faults.first("register", NodeTest.this::wake);
+            replace(a, b, Rig.job("c"));
+            rig.spawner.runAll();
+            assertEquals(1, rig.attempts("a").size(), "what came due while it was away was run");
+            assertTrue(node.isPrepared());
+            assertEquals(List.of(), node.failingJobs());
+            assertEquals(
+                    1, rig.events(Event.StoreAvailable.class).size(), "a job that is not registered yet was looked at");
         }
     }
 }

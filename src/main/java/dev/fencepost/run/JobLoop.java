@@ -56,9 +56,10 @@ public final class JobLoop implements Places.Guest {
     private volatile Job job;
     private final Ticks ticks;
     private final Orders orders;
-    private final JobBrakes brakes;
+    private volatile JobBrakes brakes;
     private final Runner runner;
     private final Children children;
+    private final Notices notices;
     private final Places places;
     private final Owner owner;
     private final Time time;
@@ -105,6 +106,7 @@ public final class JobLoop implements Places.Guest {
         this.brakes = new JobBrakes(job, ticks, orders, notices, journal);
         this.runner = runner;
         this.children = children;
+        this.notices = notices;
         this.places = places;
         this.owner = owner;
         this.time = time;
@@ -211,6 +213,7 @@ public final class JobLoop implements Places.Guest {
             throw new IllegalArgumentException("the loop of " + job.id() + " cannot become that of " + changed.id());
         }
         job = changed;
+        brakes = new JobBrakes(changed, ticks, orders, notices, journal);
     }
 
     /** Looks begin again, the next one at once. */
@@ -655,6 +658,13 @@ public final class JobLoop implements Places.Guest {
             stopping = true;
         }
         places.leave(this);
+    }
+
+    /** The job is back in the file after {@link #stopStarting}. The run under way, if there is one, is still this loop's. */
+    public void startAgain() {
+        synchronized (runLock) {
+            stopping = false;
+        }
     }
 
     /** Stops this run, if it is the one under way, for somebody who ordered it or a newer slot. */

@@ -82,7 +82,9 @@ public record Plan(
                 opened.stream()
                         .filter(tick -> !keys.contains(tick.slot().key()))
                         .toList(),
-                closed,
+                closed.stream()
+                        .filter(tick -> !keys.contains(tick.slot().key()))
+                        .toList(),
                 caughtUp,
                 due.stream().filter(slot -> !keys.contains(slot.key())).toList(),
                 displaced.stream()

@@ -88,7 +88,7 @@ public final class Planner {
             at = schedule.latest(at.minusSeconds(1));
         }
 
-        Sorted sorted = new Sorted(rules, now, buffered, newestOnTime(backlog, opened));
+        Sorted sorted = new Sorted(rules, now, held, buffered, newestOnTime(backlog, opened));
         backlog.open().forEach(sorted::add);
 
         CatchUp catchUp = rules.catchUp();
@@ -212,6 +212,7 @@ public final class Planner {
     private static final class Sorted {
         private final Rules rules;
         private final Instant now;
+        private final @Nullable Held held;
         private final @Nullable Slot buffered;
         private final @Nullable Instant newestOnTime;
         private final List<OpenTick> waiting = new ArrayList<>();
@@ -219,9 +220,10 @@ public final class Planner {
         private final List<OpenTick> displaced = new ArrayList<>();
         private final List<Slot> due = new ArrayList<>();
 
-        Sorted(Rules rules, Instant now, @Nullable Slot buffered, @Nullable Instant newestOnTime) {
+        Sorted(Rules rules, Instant now, @Nullable Held held, @Nullable Slot buffered, @Nullable Instant newestOnTime) {
             this.rules = rules;
             this.now = now;
+            this.held = held;
             this.buffered = buffered;
             this.newestOnTime = newestOnTime;
         }
@@ -245,7 +247,7 @@ public final class Planner {
                 return;
             } else if (!waitsForItsFirstTry(tick) || rules.brake() != null) {
                 waiting.add(tick);
-            } else if (buffered != null && tick.slot().at().isBefore(buffered.at())) {
+            } else if (isBuffered(tick)) {
                 displaced.add(tick); // the buffer holds one
             } else if (tick.slot().at().equals(newestOnTime)
                     || isWithinItsDelay(rules.schedule(), tick.slot().at(), now)) {
@@ -254,6 +256,12 @@ public final class Planner {
                 waiting.add(
                         tick); // it waited so long for its start that newer ones are due: then the cap holds for it too
             }
+        }
+
+        /** Before the slot that is in the buffer now. One that was due at the grant overlaps nothing, for whatever it waits. */
+        private boolean isBuffered(OpenTick tick) {
+            Instant at = tick.slot().at();
+            return buffered != null && held != null && at.isAfter(held.grantedAt()) && at.isBefore(buffered.at());
         }
 
         /** Newest first. A tick that waits for its further try has a place even where nothing is caught up. */

@@ -313,6 +313,11 @@ public final class Rig implements AutoCloseable {
             planned.computeIfAbsent(call, c -> new ArrayDeque<>()).add(new Fault(true, null, what));
         }
 
+        /** Before the call something happens. */
+        public void first(String call, Runnable what) {
+            planned.computeIfAbsent(call, c -> new ArrayDeque<>()).add(new Fault(false, null, what));
+        }
+
         /** The call is not made. */
         public void insteadOf(String call, Throwable what) {
             planned.computeIfAbsent(call, c -> new ArrayDeque<>()).add(new Fault(false, what, () -> {}));
@@ -338,11 +343,14 @@ public final class Rig implements AutoCloseable {
                         Deque<Fault> faults = planned.getOrDefault(method.getName(), new ArrayDeque<>());
                         Fault fault = faults.poll();
                         if (fault != null && !fault.after()) {
-                            throw Objects.requireNonNull(fault.what());
+                            fault.meanwhile().run();
+                            if (fault.what() != null) {
+                                throw fault.what();
+                            }
                         }
                         try {
                             Object answer = method.invoke(real, arguments);
-                            if (fault != null) {
+                            if (fault != null && fault.after()) {
                                 fault.meanwhile().run();
                                 if (fault.what() != null) {
                                     throw fault.what();

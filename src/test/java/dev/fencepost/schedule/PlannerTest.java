@@ -550,6 +550,16 @@ class PlannerTest {
             assertFalse(plan.changes(at("2026-01-01T00:01:00Z")));
         }
 
+        /** A run that a person ordered went first, while the slot waited for its jitter or a place. */
+        @Test
+        void aSlotThatWasDueAtTheGrantIsNotDisplaced() {
+            OpenTick waits = open("2025-12-31T23:59:00Z", true, 0, 0);
+            Plan plan = bufferOne(
+                    max(1), held("2026-01-01T00:00:00Z", "2026-01-01T00:02:00.010Z", GRANTED, waits, RUNNING));
+            assertEquals(List.of(), plan.displaced());
+            assertEquals(instants("2025-12-31T23:59:00Z", "2026-01-01T00:02:00Z"), due(plan));
+        }
+
         @Test
         void whatWasMissedOrIsOrderedOrWasTriedIsNotDisplaced() {
             OpenTick missed = open("2025-12-31T23:59:00Z", false, 0, 0);

@@ -20,6 +20,7 @@ import dev.fencepost.run.Outcome;
 import dev.fencepost.run.Pause;
 import dev.fencepost.run.Pause.Cause;
 import dev.fencepost.run.Start;
+import dev.fencepost.run.Ticks.Situation;
 import dev.fencepost.schedule.CatchUp;
 import dev.fencepost.schedule.Every;
 import dev.fencepost.schedule.Overlap;
@@ -526,6 +527,36 @@ abstract class OrdersContract extends Contract {
             assertEquals(Answer.DONE, triggered(job, slot));
             assertTrue(isTrue(tick(job, slot, "ordered").getFirst()));
             assertTrue(isTrue(tick(job, slot, "on_time").getFirst()), "what was planned of it stays");
+        }
+
+        @Test
+        void aPlanThatWasMadeBeforeTheOrderDoesNotCloseTheTick() {
+            Job job = registeredJob();
+            Slot slot = slot(0);
+            applied(job, opening(store().now(), slot));
+            Situation before = situation(job);
+            assertEquals(Answer.DONE, triggered(job, slot));
+            Plan written = applied(
+                    job, closing(before.backlog().cursor(), before.backlog().open()));
+            assertEquals(List.of(), written.closed(), "nobody is told that it was");
+            assertNull(outcome(job, slot));
+        }
+
+        @Test
+        void aPlanThatWasMadeBeforeAnOrderIsRepeatedDoesNotCloseTheTick() {
+            Job job = registeredJob();
+            Slot slot = slot(0);
+            assertEquals(Answer.DONE, triggered(job, slot));
+            stored(running(job, slot, ANNA), notTheLast(Outcome.FAILED));
+            stored(running(job, slot, ANNA), notTheLast(Outcome.FAILED));
+            Situation before = situation(job);
+            assertEquals(Answer.DONE, triggered(job, slot));
+            applied(job, closing(before.backlog().cursor(), before.backlog().open()));
+            assertNull(outcome(job, slot));
+            applied(
+                    job,
+                    closing(before.backlog().cursor(), situation(job).backlog().open()));
+            assertEquals(Outcome.FAILED, outcome(job, slot), "a plan that knows of the order may");
         }
 
         @Test

@@ -91,6 +91,17 @@ abstract class PoliciesContract extends Contract {
         }
 
         @Test
+        void oneThatWasOrderedMeanwhileIsLeftAlone() {
+            Job job = registeredJob();
+            applied(job, opening(slot(1).at(), slot(1)));
+            OpenTick waiting = situation(job).backlog().open().getFirst();
+            store().trigger(job.id(), List.of(slot(1)), false, null, "ann");
+            Plan written = applied(job, buffering(slot(2).at(), slot(2), List.of(waiting), null));
+            assertEquals(List.of(), written.displaced());
+            assertNull(outcome(job, slot(1)));
+        }
+
+        @Test
         void oneThatWasStartedMeanwhileIsLeftAlone() {
             Job job = registeredJob();
             applied(job, opening(slot(1).at(), slot(1)));

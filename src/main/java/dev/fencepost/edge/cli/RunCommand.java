@@ -103,7 +103,12 @@ final class RunCommand implements Callable<Integer> {
             opened.assembly().spawner().platformThread("deadline-watch", crew.watch());
             try {
                 int code = run(opened, crew, job, slot, witness);
-                CleanUp.sometimes(opened, directory, job.id(), file.retention(), this::say);
+                CleanUp.sometimes(
+                        opened,
+                        directory,
+                        job.id(),
+                        file.retention().with(job.policies().brakes()),
+                        this::say);
                 return code;
             } finally {
                 crew.notifications().close(NOTIFYING_PATIENCE);

@@ -88,10 +88,10 @@ final class JdbcTicks implements Ticks {
             values (:job, :slot_key, :slot_at, :on_time, {now})
             on conflict (job, slot_key) do nothing returning slot_key""");
 
-    /** One that was started since the plan was made is left alone. */
+    /** One that was started or ordered since the plan was made is left alone. */
     private static final Sql DISPLACE = Sql.of("""
             update tick set outcome = 'SKIPPED_OVERLAP', ended_at = {now}, reason = :reason
-            where job = :job and slot_key = :slot_key and outcome is null and attempts = 0
+            where job = :job and slot_key = :slot_key and outcome is null and attempts = 0 and not ordered
             returning slot_key""");
 
     /** Of a run that was asked to stop before, whoever asked stays. */
@@ -107,14 +107,18 @@ final class JdbcTicks implements Ticks {
 
     /**
      * The number of attempts was read with the plan: an attempt that was started since keeps the tick open. So does one without an end,
-     * which may have begun after the lease was read and before the ticks were.
+     * which may have begun after the lease was read and before the ticks were; and an order that came since, after which it has
+     * attempts again.
      */
     private static final Sql CLOSE = Sql.of("""
             update tick set ended_at = {now}, reason = :reason, outcome = coalesce(
                 (select a.outcome from attempt a where a.job = :job and a.slot_key = :slot_key and a.ended_at is not null
                     order by a.number desc limit 1), 'DROPPED')
-            where job = :job and slot_key = :slot_key and outcome is null and attempts = :attempts and not exists (
-                select 1 from attempt a where a.job = :job and a.slot_key = :slot_key and a.ended_at is null)
+            where job = :job and slot_key = :slot_key and outcome is null and attempts = :attempts and ordered = :ordered
+                and (select count(*) from attempt a where a.job = :job and a.slot_key = :slot_key and a.counted
+                    and a.ended_at is not null) - attempts_before >= :spent
+                and not exists (
+                    select 1 from attempt a where a.job = :job and a.slot_key = :slot_key and a.ended_at is null)
             returning slot_key""");
 
     private static final Sql RANGES_BEYOND = Sql.of("""
@@ -480,11 +484,14 @@ final class JdbcTicks implements Ticks {
                         }
                     }
                     for (OpenTick tick : plan.closed()) {
-                        session.one(
-                                CLOSE,
-                                slot(job, tick.slot())
-                                        .and("attempts", tick.attempts())
-                                        .and("reason", whyClosed(job, plan, tick)));
+                        Params params = slot(job, tick.slot())
+                                .and("attempts", tick.attempts())
+                                .and("ordered", tick.ordered())
+                                .and("spent", tick.spent())
+                                .and("reason", whyClosed(job, plan, tick));
+                        if (session.one(CLOSE, params).first() == null) {
+                            taken.add(tick.slot().key());
+                        }
                     }
                     Plan written = taken.isEmpty() ? plan : plan.without(taken);
                     if (written.takeOver() != null) {

@@ -30,6 +30,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.ToDoubleFunction;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
 import sun.misc.Signal;
@@ -253,11 +254,18 @@ public class Service {
     }
 
     private void gauge(JobLoop loop) {
-        meters.gauge("run.running_seconds", List.of(Tag.of("job", loop.job().id())), loop, l -> {
+        gauge("run.running_seconds", loop, l -> {
             Duration runningFor = l.runningFor();
             return runningFor == null ? 0 : runningFor.toMillis() / 1000.0;
         });
-        meters.gauge("job.paused", List.of(Tag.of("job", loop.job().id())), loop, l -> l.isPaused() ? 1 : 0);
+        gauge("job.paused", loop, l -> l.isPaused() ? 1 : 0);
+    }
+
+    /** A gauge of the same name and job, of one that left the file and is back, would stay in its place. */
+    private void gauge(String name, JobLoop loop, ToDoubleFunction<JobLoop> value) {
+        String job = loop.job().id();
+        meters.find(name).tag("job", job).meters().forEach(meters::remove);
+        meters.gauge(name, List.of(Tag.of("job", job)), loop, value);
     }
 
     @Nullable

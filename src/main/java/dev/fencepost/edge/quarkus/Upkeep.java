@@ -12,6 +12,8 @@ import dev.fencepost.host.Spawner;
 import dev.fencepost.host.Time;
 import dev.fencepost.run.Attempt;
 import dev.fencepost.run.History.Entry;
+import dev.fencepost.run.Job;
+import dev.fencepost.run.Policies.Brakes;
 import dev.fencepost.run.Pruner;
 import dev.fencepost.run.RetentionPolicy;
 import java.io.IOException;
@@ -21,10 +23,12 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** What a service lets go of while it runs: one pruner for each kind, by the jobs file in force. */
@@ -56,10 +60,14 @@ final class Upkeep {
     }
 
     private int ticks(Instant endedBefore, int limit) {
-        int keep = file.get().retention().ticksOfJob();
+        RetentionPolicy common = file.get().retention();
+        Map<String, Brakes> brakes = file.get().jobs().stream()
+                .collect(Collectors.toMap(Job::id, job -> job.policies().brakes()));
         int gone = 0;
         for (String job : store.jobsWithTicks()) {
-            gone += store.pruneTicks(job, endedBefore, keep, limit - gone);
+            RetentionPolicy keep = common.with(brakes.getOrDefault(job, Brakes.NONE));
+            Instant before = endedBefore.minus(keep.ticks().minus(common.ticks()));
+            gone += store.pruneTicks(job, before, keep.ticksOfJob(), limit - gone);
             if (gone == limit) {
                 break;
             }

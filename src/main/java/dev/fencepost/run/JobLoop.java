@@ -605,6 +605,9 @@ public final class JobLoop implements Places.Guest {
 
     /** At the end of a run, so that everybody sees at once that the job is paused; a store that is away is asked before the next start. */
     private void pauseIfReached(Slot slot) {
+        if (stopping) {
+            return;
+        }
         try {
             brakes.pauseIfReached();
         } catch (StoreException e) {

@@ -143,10 +143,9 @@ public final class Node {
                 if (known == null) {
                     known = backAgain(job);
                 }
-                if (known
-                        == null) { // nor is it looked at before it is registered: the store may remember an old cursor
+                if (known == null) {
                     known = loop(job);
-                    known.suspend(Duration.ZERO);
+                    known.suspend(Duration.ZERO); // until it is registered: the store may remember an old cursor
                 } else {
                     known.redefine(job);
                 }

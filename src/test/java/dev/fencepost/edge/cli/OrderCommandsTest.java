@@ -551,4 +551,11 @@ class OrderCommandsTest {
         assertEquals(ExitCode.FINE, named.exitCode(), named.err());
         assertEquals(Pause.Cause.PERSON, pause().cause());
     }
+
+    @Test
+    void aNameThatOnlyExecKnowsNeverWasInTheJobsFile() {
+        workplace.run("exec", "backup", "--", "true");
+        String text = refused("pause", "backup");
+        assertTrue(text.startsWith("\"backup\" is run by hand only"), text);
+    }
 }

@@ -437,7 +437,10 @@ public final class Runner {
             long now = time.bootMillis();
             long left = timeoutAt - now;
             if (left <= 0 && stop.reason() == null) {
-                stop.request(StopRequest.Reason.TIMEOUT, "timeout of " + job.timeout() + " passed", job.grace());
+                stop.request(
+                        StopRequest.Reason.TIMEOUT,
+                        "timeout of " + words(Objects.requireNonNull(job.timeout())) + " passed",
+                        job.grace());
             }
             if (silence != null && left > 0) {
                 left = Math.min(left, child.lastOutputBootMillis() + silence.toMillis() - now);

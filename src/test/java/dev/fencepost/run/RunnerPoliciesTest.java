@@ -117,7 +117,7 @@ class RunnerPoliciesTest {
                 List.of());
         Result result = rig.runner.run(job, rig.slot(), rig.runner.newRunId(), new StopRequest(), false, files -> {});
         assertEquals(
-                "timeout of PT1M30S passed",
+                "timeout of 1m30s passed",
                 assertInstanceOf(Result.Ended.class, result).reason(),
                 "it was never silent, so only the timeout ends it");
     }

@@ -92,6 +92,20 @@ class SqliteFileTest {
         }
 
         @Test
+        void aFileThatIsMadeIsForNobodyOutsideOwnerAndGroup() throws Exception {
+            Path open = Files.createDirectory(folder.resolve("open"));
+            Files.setPosixFilePermissions(open, PosixFilePermissions.fromString("rwxr-xr-x"));
+            Path file = open.resolve("f.db");
+            JdbcStore store = JdbcStore.sqlite(file, new ManualTime(Instant.EPOCH), new TestThreads());
+            store.prepare();
+            for (String name : List.of("f.db", "f.db-wal", "f.db-shm")) {
+                String rights = PosixFilePermissions.toString(Files.getPosixFilePermissions(open.resolve(name)));
+                assertTrue(rights.startsWith("rw-") && rights.endsWith("---"), name + " " + rights);
+            }
+            store.close();
+        }
+
+        @Test
         void afterARebootEveryEarlierLeaseIsDead() {
             Job job = StoreContract.job("j");
             site.store().register(List.of(job));

@@ -47,9 +47,11 @@ final class OrderForms {
     static int unknown(SharedOptions shared, OpenedStore opened, @Nullable JobsFile file, String job) {
         Set<String> known = new LinkedHashSet<>();
         boolean retired = false;
+        boolean byHand = false;
         for (JobSummary summary : opened.store().jobs()) {
             if (summary.id().equals(job)) {
                 retired = summary.retired();
+                byHand = retired && summary.scheduleText() == null;
             } else if (!summary.retired() && summary.scheduleText() != null) {
                 known.add(summary.id());
             }
@@ -58,6 +60,10 @@ final class OrderForms {
         if (file != null && file.definitions().containsKey(job)) {
             what = Finding.quote(job) + " is in " + file.path() + ", but no node has read it yet"
                     + "\n    fencepost serve does at its start, and after fencepost reload";
+        } else if (byHand) {
+            what = Finding.quote(job) + " is run by hand only, with fencepost exec or run; no node starts it"
+                    + "\n    what ran of it is in fencepost history " + job + ", and fencepost cancel " + job
+                    + " stops what runs";
         } else if (retired) {
             what = Finding.quote(job) + " has left the jobs file; what ran of it is in fencepost history " + job;
         } else {

@@ -49,6 +49,9 @@ public final class SharedOptions {
 
     private final Surroundings surroundings;
 
+    /** What a refused jobs file says of the store; null before one was met, and where it names none. */
+    private @Nullable StoreUrl storeOfRefused;
+
     public SharedOptions(Surroundings surroundings) {
         this.surroundings = surroundings;
     }
@@ -89,16 +92,8 @@ public final class SharedOptions {
                 || !(orBadConfiguration(() -> places().jobsFile(null)) instanceof Places.Search.Found found)) {
             return store(null);
         }
-        return switch (reader().storeOf(found.file())) {
-            case JobsFileReader.StoreOf.Known known ->
-                checked(known.written() == null ? StoreUrl.inStateDir(stateDir()) : known.written());
-            case JobsFileReader.StoreOf.Unknown unknown ->
-                throw new CommandFailure(
-                        ExitCode.BAD_CONFIGURATION,
-                        texts(unknown.errors())
-                                + "\n    so it is not known in which store the others look for the lease; mend the file,"
-                                + " or name the store with --store");
-        };
+        StoreUrl written = storeOf(found.file(), "so it is not known in which store the others look for the lease");
+        return checked(written == null ? StoreUrl.inStateDir(stateDir()) : written);
     }
 
     private static StoreUrl checked(StoreUrl url) {
@@ -117,6 +112,9 @@ public final class SharedOptions {
         }
         if (file != null && file.writtenStore() != null) {
             return file.writtenStore();
+        }
+        if (file == null && storeOfRefused != null) {
+            return storeOfRefused;
         }
         return StoreUrl.inStateDir(stateDir());
     }
@@ -145,9 +143,40 @@ public final class SharedOptions {
         return orBadConfiguration(() -> places().jobsFile(config)) instanceof Places.Search.Found;
     }
 
-    /** The jobs file, if there is one in the usual places or one is named; null when nothing names one and none is there. */
+    /**
+     * The jobs file, if there is one in the usual places or one is named; null when nothing names one and none is there. Null too when it
+     * has errors, which are told on stderr: a node goes on with the file before, so a person must still be able to look and to stop a
+     * job. Only the store counts of such a file then; where it cannot be told, the command ends with {@link ExitCode#BAD_CONFIGURATION}.
+     */
     public @Nullable JobsFile jobsFileIfAny() {
-        return orBadConfiguration(() -> places().jobsFile(config)) instanceof Places.Search.Nowhere ? null : jobsFile();
+        if (!(orBadConfiguration(() -> places().jobsFile(config)) instanceof Places.Search.Found found)) {
+            return null;
+        }
+        return switch (reader().read(found.file())) {
+            case Reading.Accepted accepted -> accepted.file();
+            case Reading.Refused refused -> {
+                if (store == null) {
+                    storeOfRefused = storeOf(found.file(), "so it is not known which store is meant");
+                }
+                surroundings
+                        .err()
+                        .println(
+                                texts(refused.errors())
+                                        + "\n    the file is refused, so only its store counts here; nodes go on with the one before");
+                yield null;
+            }
+        };
+    }
+
+    private @Nullable StoreUrl storeOf(Path file, String consequence) {
+        return switch (reader().storeOf(file)) {
+            case JobsFileReader.StoreOf.Known known -> known.written();
+            case JobsFileReader.StoreOf.Unknown unknown ->
+                throw new CommandFailure(
+                        ExitCode.BAD_CONFIGURATION,
+                        texts(unknown.errors()) + "\n    " + consequence
+                                + "; mend the file, or name the store with --store");
+        };
     }
 
     /** The jobs file; a refused one ends the command with {@link ExitCode#BAD_CONFIGURATION} and all its errors. */

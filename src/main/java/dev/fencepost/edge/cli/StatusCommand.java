@@ -230,7 +230,10 @@ final class StatusCommand implements Callable<Integer> {
         PrintWriter out = shared.surroundings().out();
         out.println("node   " + (node == null ? "has no id yet: nothing has run with this state directory" : node));
         out.println("store  " + store);
-        out.println("file   " + (file == null ? "none found: next slots are not known" : file.path()));
+        out.println("file   "
+                + (file != null
+                        ? file.path()
+                        : (shared.hasJobsFile() ? "refused" : "none found") + ": next slots are not known"));
         out.println();
         if (lines.isEmpty()) {
             out.println("no jobs yet");
@@ -270,7 +273,7 @@ final class StatusCommand implements Callable<Integer> {
         String who = switch (pause.cause()) {
             case PERSON -> "by " + pause.by();
             case FAILURES -> "by the brake pause-after-failures";
-            case AUTH -> "by the brake for failed logins";
+            case AUTH -> "by the brake for logins";
         };
         return line.id + " is paused " + who + " since " + SlotText.local(pause.since(), line.zone()) + " until "
                 + (pause.until() == null ? "fencepost resume " + line.id : SlotText.local(pause.until(), line.zone()))

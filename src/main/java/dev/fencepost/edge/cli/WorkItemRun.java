@@ -1,5 +1,6 @@
 package dev.fencepost.edge.cli;
 
+import dev.fencepost.edge.config.DurationText;
 import dev.fencepost.edge.remote.RemoteWorkQueue;
 import dev.fencepost.host.Entropy;
 import dev.fencepost.host.Spawner;
@@ -309,7 +310,10 @@ final class WorkItemRun {
         while (true) {
             long left = timeoutAt - time.bootMillis();
             if (left <= 0 && stop.reason() == null) {
-                stop.request(StopRequest.Reason.TIMEOUT, "timeout of " + plan.timeout() + " passed", plan.grace());
+                stop.request(
+                        StopRequest.Reason.TIMEOUT,
+                        "timeout of " + DurationText.format(Objects.requireNonNull(plan.timeout())) + " passed",
+                        plan.grace());
             }
             Exit exit = child.await(left <= 0 ? Duration.ofSeconds(1) : Duration.ofMillis(Math.min(left, 60_000)));
             if (exit != null) {

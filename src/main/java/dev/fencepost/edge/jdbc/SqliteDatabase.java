@@ -82,6 +82,7 @@ final class SqliteDatabase implements Database {
         this.prepared = new Session.Prepared(dialect);
         try {
             makeFolder(file.toAbsolutePath().getParent());
+            makeFile(file);
             writer = pool(file, 1);
             readers = pool(file, MAX_READERS);
         } catch (IOException | SQLException e) {
@@ -103,6 +104,18 @@ final class SqliteDatabase implements Database {
                     folder, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
         } catch (FileAlreadyExistsException anotherProcess) {
             // was faster; what it is shows when the file is opened
+        }
+    }
+
+    /** For nobody outside owner and group, in a folder that everyone may look into too; the files beside it get the same rights from SQLite. */
+    private static void makeFile(Path file) {
+        if (Files.exists(file)) {
+            return;
+        }
+        try {
+            Files.createFile(file, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-rw----")));
+        } catch (IOException e) {
+            // another process was faster, or it cannot be made: then SQLite says so when it opens the file
         }
     }
 

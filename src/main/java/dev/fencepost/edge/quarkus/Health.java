@@ -1,6 +1,7 @@
 package dev.fencepost.edge.quarkus;
 
 import dev.fencepost.Node;
+import dev.fencepost.edge.config.DurationText;
 import dev.fencepost.effect.EffectView;
 import dev.fencepost.effect.Outbox.Filter;
 import dev.fencepost.effect.Outbox.Tally;
@@ -222,12 +223,12 @@ final class Health {
             answer.withData(
                     job.id(),
                     (none ? "no success since it was registered at " : "last success at ") + since + ", allowed "
-                            + limit + ", skips in a row " + summary.skippedInARow());
+                            + DurationText.format(limit) + ", skips in a row " + summary.skippedInARow());
         }
 
         private static String brake(Job job, Pause pause) {
             String brake = pause.cause() == Pause.Cause.AUTH
-                    ? "since a login is missing or expired (classify.auth)"
+                    ? "for a missing or expired login (classify.auth)"
                     : "by the brake pause-after-failures";
             return "paused " + brake + " since " + pause.since() + ": " + pause.reason() + "; fencepost resume "
                     + job.id() + " lets it run again";

@@ -5,6 +5,7 @@ import dev.fencepost.Store;
 import dev.fencepost.edge.Assembly;
 import dev.fencepost.edge.Assembly.Crew;
 import dev.fencepost.edge.config.ApiSettings;
+import dev.fencepost.edge.config.DurationText;
 import dev.fencepost.edge.config.JobsFile;
 import dev.fencepost.edge.host.HostName;
 import dev.fencepost.edge.host.StateDirectory;
@@ -296,7 +297,9 @@ public class Service {
     }
 
     private void drain(Running parts) {
-        LOG.infof("stopping: no new ticks, running ones have %s", parts.file().drain());
+        LOG.infof(
+                "stopping: no new ticks, running ones have %s",
+                DurationText.format(parts.file().drain()));
         try {
             boolean byThemselves = parts.node().drain(parts.file().drain());
             if (!byThemselves) {

@@ -71,7 +71,8 @@ final class ServiceJournal implements Journal {
                         e.job(),
                         null,
                         null,
-                        e.count() + " slots dropped, from " + e.first() + " to " + e.last() + ": " + e.reason());
+                        e.count() + (e.count() == 1 ? " slot" : " slots") + " dropped, from " + e.first() + " to "
+                                + e.last() + ": " + e.reason());
             }
             case Event.CaughtUp e -> {
                 count("scheduled.catchup_ran", e.job(), e.count());

@@ -45,7 +45,7 @@ class ExecCommandTest {
         CommandRun run =
                 workplace.run("exec", "x", "--timeout", "300ms", "--", "sh", "-c", "printf open >&2; sleep 60");
         assertEquals(ExitCode.TIMED_OUT, run.exitCode());
-        assertTrue(run.err().startsWith("open\nfencepost: x: timed_out: timeout of "), run.err());
+        assertTrue(run.err().startsWith("open\nfencepost: x: timed_out: timeout of 0.3s passed"), run.err());
     }
 
     @Test

@@ -30,6 +30,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.UUID;
 import org.junit.jupiter.api.AfterEach;
@@ -524,5 +525,37 @@ class OrderCommandsTest {
         assertEquals(
                 "SUCCEEDED",
                 json(ExitCode.FINE, "why", "byhand", "--json").get("because").asText());
+    }
+
+    @Test
+    void aRefusedJobsFileHindersNobodyFromLookingAndStopping() throws IOException {
+        Files.writeString(
+                workplace.dir.resolve("fencepost.yaml"),
+                "store: sqlite:state/fencepost.db\njobs:\n  article: { evry: 45m, command: [date] }\n");
+        for (String command :
+                List.of("pause article", "status", "why article", "resume article", "reload", "history article")) {
+            CommandRun run = CommandRun.of(
+                    workplace.dir, Map.of("PATH", "/usr/bin:/bin", "STATE_DIRECTORY", "/nowhere"), command.split(" "));
+            assertEquals(ExitCode.FINE, run.exitCode(), command + run.err());
+            assertTrue(run.err().contains("the key \"evry\" is unknown"), run.err());
+            assertTrue(run.err().contains("only its store counts here"), run.err());
+        }
+        assertEquals(Kind.RELOADED, newestEvent().kind());
+
+        Files.writeString(workplace.dir.resolve("fencepost.yaml"), "jobs: [\n");
+        CommandRun unknown = workplace.run("pause", "article");
+        assertEquals(ExitCode.BAD_CONFIGURATION, unknown.exitCode());
+        assertTrue(unknown.err().contains("so it is not known which store is meant"), unknown.err());
+        assertTrue(unknown.err().contains("name the store with --store"), unknown.err());
+        CommandRun named = workplace.run("pause", "article", "--store", "sqlite:state/fencepost.db");
+        assertEquals(ExitCode.FINE, named.exitCode(), named.err());
+        assertEquals(Pause.Cause.PERSON, pause().cause());
+    }
+
+    @Test
+    void aNameThatOnlyExecKnowsNeverWasInTheJobsFile() {
+        workplace.run("exec", "backup", "--", "true");
+        String text = refused("pause", "backup");
+        assertTrue(text.startsWith("\"backup\" is run by hand only"), text);
     }
 }

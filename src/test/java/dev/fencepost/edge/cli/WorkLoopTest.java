@@ -210,7 +210,7 @@ class WorkLoopTest {
         Path beat = site.file("beat");
         CommandRun run = once(beating(beat) + "wait; sleep 300", "--timeout", "500ms", "--grace", "100ms");
         assertEquals(ExitCode.FAILED, run.exitCode());
-        assertEquals("timeout of PT0.5S passed", item("page-1").reason());
+        assertEquals("timeout of 500ms passed", item("page-1").reason());
         assertIsGone(beat);
     }
 

@@ -91,6 +91,16 @@ abstract class ToldContract extends Contract {
     }
 
     @Test
+    void aSlotThatNewerOnesClosedWhileAUsageLimitHeldIsNoFailure() {
+        Job job = registeredJob();
+        Lease lease = tick(job, failure("usage limit"));
+        site().sql("update attempt set classification = 'LIMIT' where run_id = '" + lease.runId() + "'");
+        assertEquals(Change.NONE, change(job));
+        tick(job, failure("exit code 1"));
+        assertEquals(1, change(job).now());
+    }
+
+    @Test
     void aNewRowOfFailuresIsToldAlthoughNobodySawTheSuccessBeforeIt() {
         Job job = registeredJob();
         tick(job, failure("one"));

@@ -14,6 +14,11 @@ final class JdbcTold implements Told {
 
     private static final String FAILURES = "('FAILED', 'TIMED_OUT', 'LEASE_LOST', 'ABANDONED')";
 
+    /** A tick that newer slots closed while a usage limit held is no failure, as for the brakes. */
+    private static final String COUNTED = """
+             and not exists (select 1 from attempt a where a.job = tick.job and a.slot_key = tick.slot_key
+                and a.number = tick.attempts and (not a.counted or a.classification = 'LIMIT'))""";
+
     private static final Sql TOLD = Sql.of("select told_failures, told_after from job where id = :job");
     private static final Sql LOCKED = Sql.of("select told_failures, told_after from job where id = :job {for_update}");
 
@@ -22,16 +27,16 @@ final class JdbcTold implements Told {
             order by ended_at desc limit 1""");
 
     private static final Sql COUNT = Sql.of("select count(*) as failures from (select 1 from tick where job = :job"
-            + " and ended_at is not null and outcome in " + FAILURES + " limit :most) f");
+            + " and ended_at is not null and outcome in " + FAILURES + COUNTED + " limit :most) f");
 
     private static final Sql COUNT_SINCE =
             Sql.of("select count(*) as failures from (select 1 from tick where job = :job"
-                    + " and ended_at > :success and outcome in " + FAILURES + " limit :most) f");
+                    + " and ended_at > :success and outcome in " + FAILURES + COUNTED + " limit :most) f");
 
     private static final Sql LAST = Sql.of("""
             select t.slot_key, t.outcome, t.ended_at, coalesce(t.reason, a.reason) as reason, a.number, a.classification
             from (select job, slot_key, outcome, ended_at, reason from tick
-                where job = :job and ended_at is not null and outcome in ('SUCCEEDED',""" + FAILURES.substring(1) + """
+                where job = :job and ended_at is not null and outcome in ('SUCCEEDED',""" + FAILURES.substring(1) + COUNTED + """
 
                 order by ended_at desc limit 1) t
             left join attempt a on a.job = t.job and a.slot_key = t.slot_key

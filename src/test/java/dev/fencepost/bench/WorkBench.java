@@ -260,6 +260,70 @@ class WorkBench {
         }
     }
 
+    /** The same claims on two databases of one server, which take turns: what is done, and what waits, must cost a claim nothing. */
+    @Test
+    void growth() throws Exception {
+        try (EmbeddedPostgres server = EmbeddedPostgres.builder()
+                        .setServerConfig("fsync", "on")
+                        .setServerConfig("synchronous_commit", "on")
+                        .setServerConfig("shared_buffers", "256MB")
+                        .setServerConfig("max_wal_size", "2GB")
+                        .start();
+                Grown small = Grown.of(server, "small", 0, 1_000);
+                Grown done = Grown.of(server, "many_done", MANY_DONE, 1_000);
+                Grown waiting = Grown.of(server, "many_waiting", 0, QUEUE_LENGTH)) {
+            header(String.format(
+                    Locale.ROOT, "PostgreSQL, growth: %,d items done, %,d items waiting", MANY_DONE, QUEUE_LENGTH));
+            for (int most : new int[] {1, 50}) {
+                compare(
+                        "claim " + most + ", complete each",
+                        Stream.of(small, done, waiting)
+                                .map(each -> new Contestant(
+                                        each.name,
+                                        each::fillUp,
+                                        () -> perSecond(() -> claimAndComplete(each.store, most))))
+                                .toList());
+            }
+        }
+    }
+
+    /** A database with so many items done and, before each slice, so many waiting; with a few of them enough for a slice. */
+    private record Grown(String name, Connection connection, JdbcStore store, int waiting) implements AutoCloseable {
+
+        private static final int OF_A_SLICE = 30_000;
+
+        static Grown of(EmbeddedPostgres server, String name, int done, int waiting) throws SQLException {
+            try (Connection admin = DriverManager.getConnection(server.getJdbcUrl("postgres", "postgres"))) {
+                run(admin, "create database " + name);
+            }
+            String url = server.getJdbcUrl("postgres", name).replaceAll("[?].*", "");
+            JdbcStore store = JdbcStore.postgres(url, "postgres", null, name, event -> {});
+            store.prepare();
+            Connection connection = DriverManager.getConnection(url, "postgres", null);
+            if (done > 0) {
+                insert(connection, "clock_timestamp()", "DONE", done, false);
+            }
+            Grown grown = new Grown(name.replace('_', ' '), connection, store, waiting + OF_A_SLICE);
+            grown.fillUp();
+            run(connection, "vacuum analyze work_item", "checkpoint");
+            return grown;
+        }
+
+        void fillUp() {
+            long missing =
+                    waiting - count(connection, "select count(*) from work_item where queue = 'q' and state = 'READY'");
+            if (missing > 0) {
+                insert(connection, "clock_timestamp()", "READY", missing, false);
+            }
+        }
+
+        @Override
+        public void close() throws SQLException {
+            connection.close();
+            store.close();
+        }
+    }
+
     private static AgroalDataSource pool(EmbeddedPostgres server) throws SQLException {
         return AgroalDataSource.from(new AgroalDataSourceConfigurationSupplier()
                 .connectionPoolConfiguration(pool -> pool.maxSize(CLIENTS + 2)

@@ -15,6 +15,8 @@ import java.util.List;
 import java.util.Objects;
 import java.util.UUID;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Clean-up by commands that run something: where no service runs, as beside a crontab, nobody else does it. One call in {@value #ONE_IN}
@@ -28,13 +30,23 @@ final class CleanUp {
 
     private CleanUp() {}
 
-    /** @param say takes what went wrong, for a person */
+    /**
+     * @param policy asked only when it is this call's turn; null to leave everything
+     * @param say takes what went wrong, for a person
+     */
     static void sometimes(
-            OpenedStore opened, StateDirectory directory, String job, RetentionPolicy keep, Consumer<String> say)
+            OpenedStore opened,
+            StateDirectory directory,
+            String job,
+            Supplier<@Nullable RetentionPolicy> policy,
+            Consumer<String> say)
             throws InterruptedException {
         UUID dice = opened.assembly().entropy().uuid();
         if (Math.floorMod(dice.getLeastSignificantBits(), ONE_IN) == 0) {
-            now(opened, directory, job, keep, say);
+            RetentionPolicy keep = policy.get();
+            if (keep != null) {
+                now(opened, directory, job, keep, say);
+            }
         }
     }
 

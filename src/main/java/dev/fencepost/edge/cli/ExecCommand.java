@@ -3,6 +3,7 @@ package dev.fencepost.edge.cli;
 import dev.fencepost.edge.Assembly;
 import dev.fencepost.edge.config.DurationText;
 import dev.fencepost.edge.config.Finding;
+import dev.fencepost.edge.config.Reading;
 import dev.fencepost.edge.config.StoreUrl;
 import dev.fencepost.edge.host.StateDirectory;
 import dev.fencepost.edge.host.StopSignals;
@@ -174,6 +175,21 @@ final class ExecCommand implements Callable<Integer> {
         }
     }
 
+    /** As the jobs file says, since NAME may be a job of it; null where that is refused. */
+    private @Nullable RetentionPolicy retention() {
+        if (!shared.hasJobsFile()) {
+            return RetentionPolicy.DEFAULT;
+        }
+        if (!(shared.read() instanceof Reading.Accepted accepted)) {
+            return null;
+        }
+        RetentionPolicy common = accepted.file().retention();
+        return accepted.file()
+                .job(name)
+                .map(job -> common.with(job.policies().brakes()))
+                .orElse(common);
+    }
+
     /** Without the lease nobody knows whether another run is under way; to run all the same would be no lease at all. */
     private int notStarted(Job job, StoreException e) {
         if (shared.json()) {
@@ -232,7 +248,7 @@ final class ExecCommand implements Callable<Integer> {
                 Duration took = watch.elapsed();
                 foreground.awaitReaders();
                 int code = told(slot, result, took);
-                CleanUp.sometimes(opened, directory, job.id(), RetentionPolicy.DEFAULT, ExecCommand.this::say);
+                CleanUp.sometimes(opened, directory, job.id(), ExecCommand.this::retention, ExecCommand.this::say);
                 return code;
             }
         }

@@ -107,7 +107,7 @@ final class RunCommand implements Callable<Integer> {
                         opened,
                         directory,
                         job.id(),
-                        file.retention().with(job.policies().brakes()),
+                        () -> file.retention().with(job.policies().brakes()),
                         this::say);
                 return code;
             } finally {

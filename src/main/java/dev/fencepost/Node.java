@@ -16,7 +16,6 @@ import dev.fencepost.run.OrderWatch;
 import dev.fencepost.run.Orders.Stop;
 import dev.fencepost.run.Places;
 import dev.fencepost.run.Runner;
-import dev.fencepost.run.StopRequest;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -302,11 +301,9 @@ public final class Node {
     private final class Obeying implements OrderWatch.Listener {
         @Override
         public void stop(Stop stop) {
-            StopRequest.Reason reason = stop.takeOver() ? StopRequest.Reason.SUPERSEDED : StopRequest.Reason.CANCEL;
-            String text = stop.reason() == null ? (stop.takeOver() ? "superseded" : "cancelled") : stop.reason();
             allLoops().stream()
                     .filter(loop -> loop.job().id().equals(stop.job()))
-                    .forEach(loop -> loop.stopRun(stop.runId(), reason, text));
+                    .forEach(loop -> loop.stopRun(stop.runId(), stop.why(), stop.words()));
         }
 
         @Override

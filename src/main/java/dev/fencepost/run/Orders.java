@@ -93,7 +93,17 @@ public interface Orders {
             RunId runId,
             String job,
             boolean takeOver,
-            @Nullable String reason) {}
+            @Nullable String reason) {
+
+        public StopRequest.Reason why() {
+            return takeOver ? StopRequest.Reason.SUPERSEDED : StopRequest.Reason.CANCEL;
+        }
+
+        /** For people, and for the attempt's reason. */
+        public String words() {
+            return reason != null ? reason : takeOver ? "superseded" : "cancelled";
+        }
+    }
 
     /** Newest first. @param job null for all */
     List<JobEvent> jobEvents(@Nullable String job, int limit);

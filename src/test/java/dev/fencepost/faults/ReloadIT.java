@@ -63,7 +63,7 @@ class ReloadIT {
                     scene.rows().attempts("b").stream()
                             .allMatch(attempt -> !attempt.startedAt().isBefore(change.minusMillis(100))),
                     "b was caught up with the past of a");
-            ServeProcess status = scene.command("status", "--store", storeOf(scene));
+            ServeProcess status = scene.command("status", "--store", scene.storeOf("a"));
             assertEquals(0, status.awaitExit(LIMIT), status::said);
             assertTrue(
                     status.lines().stream().anyMatch(line -> line.startsWith("a ") && line.contains("retired")),
@@ -71,10 +71,6 @@ class ReloadIT {
             service.signal("TERM");
             assertEquals(0, service.awaitExit(LIMIT), service::said);
         }
-    }
-
-    private String storeOf(Scene scene) {
-        return scene.store() == null ? "sqlite:" + folder.resolve("a/fencepost.db") : scene.store();
     }
 
     @Test

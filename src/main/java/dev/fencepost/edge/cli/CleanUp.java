@@ -3,16 +3,11 @@ package dev.fencepost.edge.cli;
 import dev.fencepost.edge.host.StateDirectory;
 import dev.fencepost.edge.process.OsPrograms;
 import dev.fencepost.edge.process.OutputRetention;
-import dev.fencepost.edge.process.OutputRetention.Limits;
 import dev.fencepost.host.Time;
 import dev.fencepost.lease.StoreException;
-import dev.fencepost.run.Attempt;
-import dev.fencepost.run.History.Entry;
 import dev.fencepost.run.RetentionPolicy;
 import java.io.IOException;
 import java.time.Instant;
-import java.util.List;
-import java.util.Objects;
 import java.util.UUID;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -26,7 +21,6 @@ final class CleanUp {
 
     private static final int ONE_IN = 64;
     private static final int BATCH = 1_000;
-    private static final int MOST_ATTEMPTS = 10_000;
 
     private CleanUp() {}
 
@@ -54,13 +48,12 @@ final class CleanUp {
             OpenedStore opened, StateDirectory directory, String job, RetentionPolicy keep, Consumer<String> say)
             throws InterruptedException {
         Time time = opened.assembly().time();
-        Limits limits = new Limits(keep.outputs(), Limits.DEFAULT.keepNewest(), Limits.DEFAULT.maxBytes());
-        OutputRetention outputs = new OutputRetention(
+        OutputRetention outputs = OutputRetention.of(
                 directory.runs(),
-                limits,
-                of -> attempts(opened, of),
+                keep.outputs(),
+                opened.store(),
                 new OsPrograms(time, opened.assembly().spawner()),
-                time::wallClock);
+                time);
         try {
             Instant now = opened.store().now();
             opened.store().pruneTicks(job, now.minus(keep.ticks()), keep.ticksOfJob(), BATCH);
@@ -71,12 +64,5 @@ final class CleanUp {
         } catch (IOException e) {
             say.accept("clean-up: " + e.getMessage());
         }
-    }
-
-    private static List<Attempt> attempts(OpenedStore opened, String job) {
-        return opened.store().history(job, MOST_ATTEMPTS).stream()
-                .map(Entry::attempt)
-                .filter(Objects::nonNull)
-                .toList();
     }
 }

@@ -9,7 +9,6 @@ import dev.fencepost.edge.host.StateDirectory;
 import dev.fencepost.edge.host.StopSignals;
 import dev.fencepost.edge.host.Stopwatch;
 import dev.fencepost.edge.process.Foreground;
-import dev.fencepost.host.Event;
 import dev.fencepost.host.Spawner;
 import dev.fencepost.lease.Lease;
 import dev.fencepost.lease.Leases;
@@ -320,29 +319,10 @@ final class ExecCommand implements Callable<Integer> {
         }
 
         private int told(Slot slot, Result.Ended end, Duration took) {
-            String reason = end.refused() == null ? end.reason() : "the end was refused: " + end.refused();
-            Event.Started started = witness.started();
-            Map<String, @Nullable Object> form = Json.object(
-                    "ok",
-                    end.outcome() == Outcome.SUCCEEDED,
-                    "reason",
-                    reason,
-                    "outcome",
-                    end.outcome(),
-                    "attempt",
-                    started == null ? null : started.attempt(),
-                    "fence",
-                    started == null ? null : started.fence(),
-                    "run_id",
-                    started == null ? null : started.runId(),
-                    "exit_code",
-                    end.exit() == null ? null : end.exit().code(),
-                    "signal",
-                    end.exit() == null ? null : end.exit().signal(),
-                    "ran_ms",
-                    took.toMillis(),
-                    "log",
-                    log);
+            String reason = HandRun.reason(end);
+            Map<String, @Nullable Object> form =
+                    Json.object("ok", end.outcome() == Outcome.SUCCEEDED, "reason", reason);
+            form.putAll(HandRun.form(end, witness.started(), took, log));
             boolean commandSaysItself = end.outcome() == Outcome.SUCCEEDED
                     || end.outcome() == Outcome.CANCELLED
                     || (end.outcome() == Outcome.FAILED

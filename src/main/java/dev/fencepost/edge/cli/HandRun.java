@@ -13,7 +13,10 @@ import dev.fencepost.run.Runner.Result;
 import dev.fencepost.run.StopRequest;
 import dev.fencepost.run.Workspace.RunFiles;
 import dev.fencepost.schedule.Slot;
+import java.nio.file.Path;
+import java.time.Duration;
 import java.time.ZoneId;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -48,6 +51,33 @@ record HandRun(JdbcStore store, Runner runner, OsChildren children, Consumer<Str
         Event.@Nullable Started started() {
             return started.get();
         }
+    }
+
+    /** Why it ended so, or why its end is not stored. */
+    static @Nullable String reason(Result.Ended ended) {
+        return ended.refused() == null ? ended.reason() : "the end was refused: " + ended.refused();
+    }
+
+    /** How the run ended, for scripts; what it is about stands before it. */
+    static Map<String, @Nullable Object> form(
+            Result.Ended ended, Event.@Nullable Started started, Duration ran, @Nullable Path log) {
+        return Json.object(
+                "outcome",
+                ended.outcome(),
+                "attempt",
+                started == null ? null : started.attempt(),
+                "fence",
+                started == null ? null : started.fence(),
+                "run_id",
+                started == null ? null : started.runId(),
+                "exit_code",
+                ended.exit() == null ? null : ended.exit().code(),
+                "signal",
+                ended.exit() == null ? null : ended.exit().signal(),
+                "ran_ms",
+                ran.toMillis(),
+                "log",
+                log);
     }
 
     /** @param reopen whether a tick that ended otherwise than succeeded is run again */

@@ -7,7 +7,6 @@ import dev.fencepost.lease.Owner;
 import dev.fencepost.run.OrderWatch;
 import dev.fencepost.run.Orders;
 import dev.fencepost.run.StopRequest;
-import dev.fencepost.run.StopRequest.Reason;
 import java.time.Duration;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -46,10 +45,7 @@ final class OrdersForRun implements Runnable, OrderWatch.Listener {
 
     @Override
     public void stop(Orders.Stop order) {
-        stop.request(
-                order.takeOver() ? Reason.SUPERSEDED : Reason.CANCEL,
-                order.reason() == null ? (order.takeOver() ? "superseded" : "cancelled") : order.reason(),
-                grace);
+        stop.request(order.why(), order.words(), grace);
     }
 
     @Override

@@ -186,35 +186,13 @@ final class RunCommand implements Callable<Integer> {
             @Nullable Path log,
             Duration ran,
             List<EffectView> effects) {
-        String reason = ended.refused() == null ? ended.reason() : "the end was refused: " + ended.refused();
+        String reason = HandRun.reason(ended);
         if (shared.json()) {
-            print(Json.object(
-                    "ok",
-                    ended.outcome() == Outcome.SUCCEEDED,
-                    "reason",
-                    reason,
-                    "job",
-                    job.id(),
-                    "slot",
-                    slot.key(),
-                    "outcome",
-                    ended.outcome(),
-                    "attempt",
-                    started == null ? null : started.attempt(),
-                    "fence",
-                    started == null ? null : started.fence(),
-                    "run_id",
-                    started == null ? null : started.runId(),
-                    "exit_code",
-                    ended.exit() == null ? null : ended.exit().code(),
-                    "signal",
-                    ended.exit() == null ? null : ended.exit().signal(),
-                    "ran_ms",
-                    ran.toMillis(),
-                    "log",
-                    log,
-                    "effects",
-                    effects.stream().map(EffectForms::json).toList()));
+            Map<String, @Nullable Object> closing = Json.object(
+                    "ok", ended.outcome() == Outcome.SUCCEEDED, "reason", reason, "job", job.id(), "slot", slot.key());
+            closing.putAll(HandRun.form(ended, started, ran, log));
+            closing.put("effects", effects.stream().map(EffectForms::json).toList());
+            print(closing);
         } else {
             say(job.id() + " at " + slot.key() + ": " + StatusCommand.lower(ended.outcome())
                     + (started == null ? "" : ", attempt " + started.attempt() + ", token " + started.fence())

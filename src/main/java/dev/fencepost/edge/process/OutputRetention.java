@@ -2,7 +2,9 @@ package dev.fencepost.edge.process;
 
 import dev.fencepost.edge.process.ProcessTable.Entry;
 import dev.fencepost.host.Programs;
+import dev.fencepost.host.Time;
 import dev.fencepost.run.Attempt;
+import dev.fencepost.run.History;
 import dev.fencepost.run.Job;
 import dev.fencepost.run.Outcome;
 import java.io.IOException;
@@ -25,6 +27,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -86,6 +89,7 @@ public final class OutputRetention {
 
     private static final Pattern ATTEMPT = Pattern.compile("\\d{1,9}-[0-9a-f]{8}");
     private static final Duration FORGOTTEN_AFTER = Duration.ofDays(1);
+    private static final int MOST_ATTEMPTS = 10_000;
     private static final Duration DELETE_LIMIT = Duration.ofMinutes(5);
     private static final Map<String, String> PROGRAMS_ONLY = Map.of("PATH", ChildEnvironment.DEFAULT_PATH);
     private static final Set<Outcome> NOT_ACCEPTED = Set.of(Outcome.LEASE_LOST, Outcome.ABANDONED, Outcome.CANCELLED);
@@ -97,8 +101,21 @@ public final class OutputRetention {
     private final Programs programs;
     private final InstantSource wallClock;
 
+    /** With the usual limits but for the age, of the runs that this store tells of. */
+    public static OutputRetention of(Path root, Duration keepFor, History history, Programs programs, Time time) {
+        return new OutputRetention(
+                root,
+                new Limits(keepFor, Limits.DEFAULT.keepNewest(), Limits.DEFAULT.maxBytes()),
+                job -> history.history(job, MOST_ATTEMPTS).stream()
+                        .map(History.Entry::attempt)
+                        .filter(Objects::nonNull)
+                        .toList(),
+                programs,
+                time::wallClock);
+    }
+
     /** @param root where {@link RunFolders} makes them */
-    public OutputRetention(Path root, Limits limits, Attempts attempts, Programs programs, InstantSource wallClock) {
+    OutputRetention(Path root, Limits limits, Attempts attempts, Programs programs, InstantSource wallClock) {
         this.root = root;
         this.folders = new RunFolders(root);
         this.limits = limits;

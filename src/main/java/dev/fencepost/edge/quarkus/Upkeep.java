@@ -3,15 +3,12 @@ package dev.fencepost.edge.quarkus;
 import dev.fencepost.Store;
 import dev.fencepost.edge.config.JobsFile;
 import dev.fencepost.edge.process.OutputRetention;
-import dev.fencepost.edge.process.OutputRetention.Limits;
 import dev.fencepost.edge.process.OutputRetention.Removed;
 import dev.fencepost.edge.web.Artifacts;
 import dev.fencepost.host.Journal;
 import dev.fencepost.host.Programs;
 import dev.fencepost.host.Spawner;
 import dev.fencepost.host.Time;
-import dev.fencepost.run.Attempt;
-import dev.fencepost.run.History.Entry;
 import dev.fencepost.run.Job;
 import dev.fencepost.run.Policies.Brakes;
 import dev.fencepost.run.Pruner;
@@ -24,7 +21,6 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -33,8 +29,6 @@ import org.jspecify.annotations.Nullable;
 
 /** What a service lets go of while it runs: one pruner for each kind, by the jobs file in force. */
 final class Upkeep {
-
-    private static final int MOST_ATTEMPTS = 10_000;
 
     private final Supplier<JobsFile> file;
     private final Store store;
@@ -86,11 +80,10 @@ final class Upkeep {
     /** Folders of runs on this node; also to make room, before their time. */
     void addOutputs(Path runs, Programs programs) {
         Pruner.Batch batch = (before, limit) -> {
-            Limits standard = Limits.DEFAULT;
-            Limits limits = new Limits(file.get().retention().outputs(), standard.keepNewest(), standard.maxBytes());
             try {
-                Removed removed =
-                        new OutputRetention(runs, limits, this::attempts, programs, time::wallClock).removeBatch(limit);
+                Removed removed = OutputRetention.of(
+                                runs, file.get().retention().outputs(), store, programs, time)
+                        .removeBatch(limit);
                 if (!removed.failures().isEmpty()) {
                     throw new IOException(String.join("; ", removed.failures()));
                 }
@@ -110,13 +103,6 @@ final class Upkeep {
                 batch,
                 time,
                 journal));
-    }
-
-    private List<Attempt> attempts(String job) {
-        return store.history(job, MOST_ATTEMPTS).stream()
-                .map(Entry::attempt)
-                .filter(Objects::nonNull)
-                .toList();
     }
 
     void start(Spawner spawner) {

@@ -13,11 +13,14 @@ final class Concurrently {
 
     private Concurrently() {}
 
-    /** All are carried out to their ends; then the first failure is thrown, with the others added to it. */
+    /**
+     * All are carried out to their ends; then the first failure is thrown, with the others added to it. On platform threads: the first
+     * of them may start the database in a class initializer, for which virtual ones would wait with the carriers that its I/O needs.
+     */
     @SafeVarargs
     static <T> void check(Consumer<T> check, T... things) {
         AssertionError failure = null;
-        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+        try (ExecutorService threads = Executors.newCachedThreadPool()) {
             List<Future<?>> running = new ArrayList<>();
             for (T thing : things) {
                 running.add(threads.submit(() -> check.accept(thing)));

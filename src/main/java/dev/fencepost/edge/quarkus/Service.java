@@ -47,9 +47,7 @@ public class Service {
     static final int FORCED = 143;
 
     private static final String WAKE = "wake";
-    private static final String COUNT_EFFECTS = "count-effects";
     private static final Duration LAST_BEAT_LIMIT = Duration.ofMillis(500);
-    private static final Duration COUNT_INTERVAL = Duration.ofSeconds(15);
 
     /** With no wake-up for so long the scheduler is not trusted any more. */
     private static final Duration LONGEST_SLEEP = Node.LOOK_AHEAD.multipliedBy(3);
@@ -130,16 +128,8 @@ public class Service {
         upkeeping.addOutputs(directory.runs(), new OsPrograms(assembly.time(), assembly.spawner()));
         upkeep = upkeeping;
         upkeeping.start(assembly.spawner());
-        EffectGauges effects = new EffectGauges(guarded, meters);
-        scheduler
-                .newJob(COUNT_EFFECTS)
-                .setInterval(COUNT_INTERVAL.toSeconds() + "s")
-                .setTask(execution -> {
-                    if (node.isPrepared()) {
-                        effects.count();
-                    }
-                })
-                .schedule();
+        EffectGauges effects = new EffectGauges(store, node::isPrepared, meters, assembly.time(), journal);
+        assembly.spawner().virtualThread("count-effects", effects);
         LOG.infof(
                 "node %s, store %s, %d jobs of %s, children guarded by %s",
                 directory.nodeId(),

@@ -94,6 +94,9 @@ public interface Outbox {
         public static final Filter ALL = new Filter(null, List.of(), false);
     }
 
+    /** Those that the ticks of this slot announced, in that order. */
+    List<EffectView> effectsOf(String job, String slotKey);
+
     @Nullable
     EffectView effect(String key);
 

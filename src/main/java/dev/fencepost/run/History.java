@@ -5,6 +5,7 @@ import dev.fencepost.lease.RunId;
 import dev.fencepost.schedule.Slot;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -13,8 +14,65 @@ import org.jspecify.annotations.Nullable;
 /** What a store tells people of the past: a port. Reads only. */
 public interface History {
 
-    /** The registered jobs by id; the retired ones come last, and with them those that were only ever run by hand. */
+    /**
+     * The registered jobs by id; the retired ones come last, and with them those that were only ever run by hand. What it costs does not
+     * grow with the history, but for the skips since a job's last success.
+     */
     List<JobSummary> jobs();
+
+    /** Ticks by job and outcome; a range counts as many as it holds. Reads the whole history. */
+    Map<String, Map<Outcome, Long>> counts();
+
+    /** The newest ticks of each of these jobs, newest first: a range is one of them. Jobs without ticks are missing. */
+    Map<String, List<Mark>> newest(Collection<String> jobs, int ticks);
+
+    /**
+     * A tick, or a range, in one look.
+     *
+     * @param outcome null while it is open
+     * @param count 1, or how many ticks the range holds
+     */
+    record Mark(String slotKey, @Nullable Outcome outcome, long count) {}
+
+    /**
+     * Whole ticks with their attempts, newest first, from a place on. What it costs does not grow with the history: of the ticks after the
+     * place {@value #MOST_LOOKED_AT} are looked at.
+     *
+     * @param before null for the newest
+     * @param outcomes empty for all, and then open ticks are among them
+     * @param limit of ticks; each comes with 20 attempts at most, the newest
+     */
+    Page page(String job, @Nullable Place before, Collection<Outcome> outcomes, int limit);
+
+    int MOST_LOOKED_AT = 10_000;
+
+    /** Before which tick a page begins. */
+    record Place(Instant slotAt, String slotKey) {}
+
+    /**
+     * @param entries those of a tick stand together
+     * @param next where to go on, or null at the end; there may be more entries although this page has none
+     */
+    record Page(List<Entry> entries, @Nullable Place next) {}
+
+    /**
+     * How many ticks with an outcome lie in each quarter of an hour, by outcome; a range counts at its last slot.
+     *
+     * @param from ticks with earlier slots are left out
+     */
+    List<Quarter> quarters(String job, Instant from);
+
+    /** @param start of a quarter of an hour of UTC */
+    record Quarter(Instant start, Outcome outcome, long ticks) {}
+
+    /** The attempts that were started last, newest first, those under way included. */
+    List<Attempt> attempts(String job, int limit);
+
+    /** Writes under the leases of these runs, accepted and refused, those of their effects too; oldest first, 1,000 at most. */
+    List<WriteEvent> eventsOfRuns(Collection<RunId> runs);
+
+    /** What a successful run left as its result; null if there is none. */
+    byte @Nullable [] result(String job, RunId runId);
 
     /** Newest first: one entry an attempt, and one for each tick that had none. Empty for an unknown job. */
     List<Entry> history(String job, int limit);
@@ -71,7 +129,6 @@ public interface History {
     /**
      * @param scheduleText the schedule by which the job was registered, or null if it never was
      * @param registeredSince for a job that never was, since its first tick
-     * @param counts ticks by outcome; a range counts as many as it holds
      * @param skippedInARow slots skipped since the last success
      * @param pause null if there is none; it may be past its end
      * @param deferral null if there is none; it may be past its end
@@ -87,7 +144,6 @@ public interface History {
             @Nullable LastTick last,
             @Nullable Instant lastSuccessAt,
             long skippedInARow,
-            Map<Outcome, Long> counts,
             @Nullable Pause pause,
             @Nullable Deferral deferral,
             @Nullable Instant brakesSince) {}

@@ -60,13 +60,15 @@ final class StatusCommand implements Callable<Integer> {
             String id,
             @Nullable Job job,
             @Nullable JobSummary summary,
+            Map<Outcome, Long> counts,
             @Nullable Instant next,
             @Nullable LeaseView lease,
             @Nullable Attempt running,
             @Nullable Pause pause,
             @Nullable Deferral deferral) {
 
-        static Line of(String id, @Nullable Job job, @Nullable JobSummary summary, Instant now) {
+        static Line of(
+                String id, @Nullable Job job, @Nullable JobSummary summary, Map<Outcome, Long> counts, Instant now) {
             LeaseView lease = summary == null
                             || summary.lease() == null
                             || !summary.lease().isLive()
@@ -80,6 +82,7 @@ final class StatusCommand implements Callable<Integer> {
                     id,
                     job,
                     summary,
+                    counts,
                     job == null ? null : job.schedule().next(now),
                     lease,
                     running ? open : null,
@@ -96,7 +99,11 @@ final class StatusCommand implements Callable<Integer> {
     public Integer call() {
         JobsFile file = shared.jobsFileIfAny();
         try (OpenedStore opened = OpenedStore.existing(shared, file)) {
-            List<Line> lines = lines(file, opened.store().jobs(), opened.store().now());
+            List<Line> lines = lines(
+                    file,
+                    opened.store().jobs(),
+                    opened.store().counts(),
+                    opened.store().now());
             lines.forEach(this::warnOfOtherSchedule);
             List<NodeLine> nodes = NodeLine.of(opened.store());
             String node = node();
@@ -121,14 +128,17 @@ final class StatusCommand implements Callable<Integer> {
     }
 
     /** In the order of the file, and then those that the store alone knows. */
-    private static List<Line> lines(@Nullable JobsFile file, List<JobSummary> summaries, Instant now) {
+    private static List<Line> lines(
+            @Nullable JobsFile file, List<JobSummary> summaries, Map<String, Map<Outcome, Long>> counts, Instant now) {
         Map<String, JobSummary> stored = new LinkedHashMap<>();
         summaries.forEach(summary -> stored.put(summary.id(), summary));
         List<Line> lines = new ArrayList<>();
         if (file != null) {
-            file.jobs().forEach(job -> lines.add(Line.of(job.id(), job, stored.remove(job.id()), now)));
+            file.jobs()
+                    .forEach(job -> lines.add(Line.of(
+                            job.id(), job, stored.remove(job.id()), counts.getOrDefault(job.id(), Map.of()), now)));
         }
-        stored.forEach((id, summary) -> lines.add(Line.of(id, null, summary, now)));
+        stored.forEach((id, summary) -> lines.add(Line.of(id, null, summary, counts.getOrDefault(id, Map.of()), now)));
         return lines;
     }
 
@@ -196,7 +206,7 @@ final class StatusCommand implements Callable<Integer> {
                                 "ended_at",
                                 last.endedAt()),
                 "counts",
-                counts(line.summary),
+                counts(line.counts),
                 "pause",
                 OrderForms.json(line.pause),
                 "deferred",
@@ -206,7 +216,7 @@ final class StatusCommand implements Callable<Integer> {
     }
 
     /** All eight, in a fixed order. */
-    private static Map<String, @Nullable Object> counts(@Nullable JobSummary summary) {
+    private static Map<String, @Nullable Object> counts(Map<Outcome, Long> counted) {
         Map<String, @Nullable Object> counts = new LinkedHashMap<>();
         for (Outcome outcome : List.of(
                 Outcome.SUCCEEDED,
@@ -217,7 +227,7 @@ final class StatusCommand implements Callable<Integer> {
                 Outcome.SKIPPED_OVERLAP,
                 Outcome.DROPPED,
                 Outcome.CANCELLED)) {
-            counts.put(lower(outcome), summary == null ? 0L : summary.counts().getOrDefault(outcome, 0L));
+            counts.put(lower(outcome), counted.getOrDefault(outcome, 0L));
         }
         return counts;
     }
@@ -249,7 +259,7 @@ final class StatusCommand implements Callable<Integer> {
                     lease(line),
                     last == null ? "-" : lower(last.outcome()),
                     last == null ? "-" : SlotText.local(last.endedAt(), line.zone()),
-                    countsText(line.summary));
+                    countsText(line.counts));
         }
         table.print(out);
         boolean first = true;
@@ -317,8 +327,8 @@ final class StatusCommand implements Callable<Integer> {
                         + SlotText.local(Objects.requireNonNull(lease.expiresAt()), line.zone());
     }
 
-    private static String countsText(@Nullable JobSummary summary) {
-        String text = counts(summary).entrySet().stream()
+    private static String countsText(Map<Outcome, Long> counted) {
+        String text = counts(counted).entrySet().stream()
                 .filter(count -> !Long.valueOf(0).equals(count.getValue()))
                 .map(count -> count.getValue() + " " + count.getKey())
                 .collect(Collectors.joining(", "));

@@ -6,14 +6,16 @@ import dev.fencepost.run.Attempt;
 import dev.fencepost.run.History;
 import dev.fencepost.run.Outcome;
 import dev.fencepost.schedule.Slot;
-import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.EnumMap;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** What happened, for people. Reads only. */
@@ -33,9 +35,6 @@ final class JdbcHistory implements History {
                     left join lease l on l.resource = j.id and l.fence > 0"""
                     + " order by case when j.retired_at is null then 0 else 1 end, j.id",
             """
-            select job, outcome, sum(coalesce(range_count, 1)) as ticks from tick
-            where outcome is not null group by job, outcome""",
-            """
             select t.job, t.slot_key, t.outcome, t.ended_at
             from (select id from job union select job from tick) j
             join tick t on t.job = j.id and t.slot_key = (
@@ -46,14 +45,54 @@ final class JdbcHistory implements History {
                 a.exit_code, a.signal, a.reason, a.classification
             from attempt a where a.ended_at is null""",
             """
-            select s.job, (
-                select max(e.ended_at) from tick e where e.job = s.job and e.outcome = 'SUCCEEDED') as success_at, (
+            select j.id as job, (
+                select e.ended_at from tick e where e.job = j.id and e.outcome = 'SUCCEEDED' and e.ended_at is not null
+                order by e.ended_at desc limit 1) as success_at, (
                 select coalesce(sum(coalesce(k.range_count, 1)), 0) from tick k
-                where k.job = s.job and k.outcome = 'SKIPPED_OVERLAP' and k.slot_at > s.slot_at) as skipped
+                where k.job = j.id and k.outcome = 'SKIPPED_OVERLAP' and k.slot_at > coalesce(s.slot_at, {epoch})) as skipped
             from (select id from job union select job from tick) j
-            join tick s on s.job = j.id and s.slot_key = (
+            left join tick s on s.job = j.id and s.slot_key = (
                 select n.slot_key from tick n where n.job = j.id and n.outcome = 'SUCCEEDED'
                 order by n.slot_at desc, n.slot_key desc limit 1)""");
+
+    private static final Sql COUNTS = Sql.of("""
+            select job, outcome, sum(coalesce(range_count, 1)) as ticks from tick
+            where outcome is not null group by job, outcome""");
+
+    /** From the slot on that lies so many back: a place of the index, not a number of rows to be sorted. */
+    private static final Sql NEWEST = Sql.of("""
+            select t.job, t.slot_key, t.outcome, coalesce(t.range_count, 1) as ticks
+            from {given} join tick t on t.job = given.value and t.slot_at >= coalesce((
+                select n.slot_at from tick n where n.job = given.value
+                order by n.slot_at desc limit 1 offset :offset), {epoch})
+            order by t.job, t.slot_at desc, t.slot_key desc""");
+
+    private static final Sql PAGE = Sql.of("""
+            select t.slot_key, t.slot_at, t.outcome as tick_outcome, t.ended_at as tick_ended_at, t.reason as tick_reason,
+                t.range_count, t.range_first, a.run_id, a.job, a.number, a.fence, a.owner, a.started_at, a.ended_at,
+                a.outcome, a.exit_code, a.signal, a.reason, a.classification
+            from (
+                select * from (
+                    select * from tick where job = :job and slot_at <= :at and (slot_at < :at or slot_key < :key)
+                    order by slot_at desc, slot_key desc limit :looked_at) l
+                where :outcomes = '' or replace(:outcomes, ',' || l.outcome || ',', '') <> :outcomes
+                order by l.slot_at desc, l.slot_key desc limit :limit) t
+            left join attempt a on a.job = t.job and a.slot_key = t.slot_key and a.number > (
+                select max(m.number) - 20 from attempt m where m.job = t.job and m.slot_key = t.slot_key)
+            order by t.slot_at desc, t.slot_key desc, a.number desc""", """
+            select slot_at, slot_key from tick where job = :job and slot_at <= :at and (slot_at < :at or slot_key < :key)
+            order by slot_at desc, slot_key desc limit 1 offset :last""");
+
+    private static final Sql QUARTERS = Sql.of("""
+            select quarter, outcome, sum(ticks) as ticks from (
+                select {quarter t} as quarter, t.outcome, coalesce(t.range_count, 1) as ticks
+                from tick t where t.job = :job and t.slot_at >= :from and t.outcome is not null) q
+            group by quarter, outcome order by quarter, outcome""");
+
+    private static final Sql ATTEMPTS = Sql.of("select " + JdbcTicks.ATTEMPT_COLUMNS
+            + " from attempt where job = :job order by started_at desc limit :limit");
+
+    private static final Sql RESULT = Sql.of("select result from attempt where run_id = :run_id and job = :job");
 
     private static final Sql HISTORY = Sql.of("""
             select t.slot_key, t.slot_at, t.outcome as tick_outcome, t.ended_at as tick_ended_at, t.reason as tick_reason,
@@ -71,6 +110,9 @@ final class JdbcHistory implements History {
 
     private static final Sql EVENTS_OF =
             Sql.of(EVENT_COLUMNS + "where resource = :resource order by id desc limit :limit");
+
+    private static final Sql EVENTS_OF_RUNS =
+            Sql.of(EVENT_COLUMNS + "where run_id in (select given.value from {given}) order by id limit 1000");
 
     private static final Sql SLOT = Sql.of(
             """
@@ -103,6 +145,9 @@ final class JdbcHistory implements History {
             where r.started_at is not null
             order by r.ended_at - r.started_at desc limit 1""");
 
+    /** After every tick that there is. */
+    private static final Place NEWEST_PLACE = new Place(Instant.parse("9999-12-31T00:00:00Z"), "");
+
     private final Database database;
 
     JdbcHistory(Database database) {
@@ -115,35 +160,133 @@ final class JdbcHistory implements History {
             List<List<Row>> answers = session.run(JOBS, Params.none()).stream()
                     .map(Session.Answer::rows)
                     .toList();
+            Map<String, Row> lasts = byJob(answers.get(1));
+            Map<String, Row> runnings = byJob(answers.get(2));
+            Map<String, Row> successes = byJob(answers.get(3));
             List<JobSummary> summaries = new ArrayList<>();
             for (Row row : answers.getFirst()) {
                 String id = row.text("id");
-                Row last = of(id, answers.get(2));
-                Row success = of(id, answers.get(4));
+                Row last = lasts.get(id);
+                Row running = runnings.get(id);
+                Row success = successes.get(id);
                 summaries.add(new JobSummary(
                         id,
                         row.optionalText("schedule_text"),
                         row.instant("since"),
                         row.optionalInstant("retired_at") != null,
                         lease(row),
-                        running(id, answers.get(3)),
+                        running == null ? null : JdbcTicks.attempt(running),
                         last == null
                                 ? null
                                 : new LastTick(
                                         last.text("slot_key"),
                                         Outcome.valueOf(last.text("outcome")),
                                         last.instant("ended_at")),
-                        success == null ? null : success.instant("success_at"),
-                        success == null
-                                ? counts(id, answers.get(1)).getOrDefault(Outcome.SKIPPED_OVERLAP, 0L)
-                                : success.number("skipped"),
-                        counts(id, answers.get(1)),
+                        success == null ? null : success.optionalInstant("success_at"),
+                        success == null ? 0 : success.number("skipped"),
                         JdbcOrders.pause(row),
                         deferral(row),
                         row.optionalInstant("brakes_since")));
             }
             return summaries;
         });
+    }
+
+    /** The first of each job. */
+    private static Map<String, Row> byJob(List<Row> rows) {
+        Map<String, Row> byJob = new HashMap<>();
+        rows.forEach(row -> byJob.putIfAbsent(row.text("job"), row));
+        return byJob;
+    }
+
+    @Override
+    public Map<String, Map<Outcome, Long>> counts() {
+        return database.read("counts", session -> {
+            Map<String, Map<Outcome, Long>> counts = new HashMap<>();
+            for (Row row : session.one(COUNTS, Params.none()).rows()) {
+                counts.computeIfAbsent(row.text("job"), job -> new EnumMap<>(Outcome.class))
+                        .put(Outcome.valueOf(row.text("outcome")), row.number("ticks"));
+            }
+            return counts;
+        });
+    }
+
+    @Override
+    public Map<String, List<Mark>> newest(Collection<String> jobs, int ticks) {
+        Params params = Params.of("given", String.join(",", jobs)).and("offset", ticks - 1);
+        return database.read("newest ticks", session -> {
+            Map<String, List<Mark>> newest = new HashMap<>();
+            for (Row row : session.one(NEWEST, params).rows()) {
+                List<Mark> marks = newest.computeIfAbsent(row.text("job"), job -> new ArrayList<>());
+                if (marks.size() < ticks) { // manual ones may share their instant
+                    marks.add(new Mark(row.text("slot_key"), outcome(row, "outcome"), row.number("ticks")));
+                }
+            }
+            return newest;
+        });
+    }
+
+    private static @Nullable Outcome outcome(Row row, String column) {
+        String outcome = row.optionalText(column);
+        return outcome == null ? null : Outcome.valueOf(outcome);
+    }
+
+    @Override
+    public Page page(String job, @Nullable Place before, Collection<Outcome> outcomes, int limit) {
+        Place place = before == null ? NEWEST_PLACE : before;
+        Params params = Params.of("job", job)
+                .and("at", place.slotAt())
+                .and("key", place.slotKey())
+                .and(
+                        "outcomes",
+                        outcomes.isEmpty()
+                                ? ""
+                                : "," + outcomes.stream().map(Enum::name).collect(Collectors.joining(",,")) + ",")
+                .and("limit", limit)
+                .and("looked_at", MOST_LOOKED_AT)
+                .and("last", MOST_LOOKED_AT - 1);
+        return database.read("history of " + job, session -> {
+            List<Session.Answer> answers = session.run(PAGE, params);
+            List<Row> rows = answers.getFirst().rows();
+            Row end = answers.getLast().first();
+            long found =
+                    rows.stream().map(row -> row.text("slot_key")).distinct().count();
+            Row last = found >= limit ? rows.getLast() : end;
+            return new Page(
+                    rows.stream().map(JdbcHistory::entry).toList(),
+                    last == null ? null : new Place(last.instant("slot_at"), last.text("slot_key")));
+        });
+    }
+
+    @Override
+    public List<Quarter> quarters(String job, Instant from) {
+        Params params = Params.of("job", job).and("from", from);
+        return database.read(
+                "ticks by time of " + job,
+                session -> session.one(QUARTERS, params).rows().stream()
+                        .map(row -> new Quarter(
+                                Instant.ofEpochSecond(row.number("quarter") * 900),
+                                Outcome.valueOf(row.text("outcome")),
+                                row.number("ticks")))
+                        .toList());
+    }
+
+    @Override
+    public List<Attempt> attempts(String job, int limit) {
+        Params params = Params.of("job", job).and("limit", limit);
+        return database.read(
+                "attempts of " + job,
+                session -> session.one(ATTEMPTS, params).rows().stream()
+                        .map(JdbcTicks::attempt)
+                        .toList());
+    }
+
+    @Override
+    public byte @Nullable [] result(String job, RunId runId) {
+        Params params = Params.of("job", job).and("run_id", runId.toString());
+        List<Row> rows = database.read(
+                "result of " + job, session -> session.one(RESULT, params).rows());
+        return rows.isEmpty() ? null : rows.getFirst().optionalBytes("result");
     }
 
     private static @Nullable Deferral deferral(Row row) {
@@ -155,49 +298,26 @@ final class JdbcHistory implements History {
         return row.optionalText("resource") == null ? null : JdbcLeases.view(row);
     }
 
-    private static @Nullable Row of(String job, List<Row> rows) {
-        return rows.stream()
-                .filter(row -> row.text("job").equals(job))
-                .findFirst()
-                .orElse(null);
-    }
-
-    private static @Nullable Attempt running(String job, List<Row> rows) {
-        Row row = of(job, rows);
-        return row == null ? null : JdbcTicks.attempt(row);
-    }
-
-    private static Map<Outcome, Long> counts(String job, List<Row> rows) {
-        Map<Outcome, Long> counts = new EnumMap<>(Outcome.class);
-        for (Row row : rows) {
-            if (row.text("job").equals(job)) {
-                counts.put(Outcome.valueOf(row.text("outcome")), row.number("ticks"));
-            }
-        }
-        return counts;
-    }
-
     @Override
     public List<Entry> history(String job, int limit) {
-        return database.read("history of " + job, session -> entries(session, job, limit));
+        Params params = Params.of("job", job).and("limit", limit);
+        return database.read(
+                "history of " + job,
+                session -> session.one(HISTORY, params).rows().stream()
+                        .map(JdbcHistory::entry)
+                        .toList());
     }
 
-    private static List<Entry> entries(Session session, String job, int limit) throws SQLException {
-        List<Entry> entries = new ArrayList<>();
-        for (Row row :
-                session.one(HISTORY, Params.of("job", job).and("limit", limit)).rows()) {
-            String outcome = row.optionalText("tick_outcome");
-            Long count = row.optionalNumber("range_count");
-            Instant first = row.optionalInstant("range_first");
-            entries.add(new Entry(
-                    row.text("slot_key"),
-                    outcome == null ? null : Outcome.valueOf(outcome),
-                    row.optionalInstant("tick_ended_at"),
-                    row.optionalText("tick_reason"),
-                    row.optionalText("run_id") == null ? null : JdbcTicks.attempt(row),
-                    count == null || first == null ? null : new Range(count, first, row.instant("slot_at"))));
-        }
-        return entries;
+    private static Entry entry(Row row) {
+        Long count = row.optionalNumber("range_count");
+        Instant first = row.optionalInstant("range_first");
+        return new Entry(
+                row.text("slot_key"),
+                outcome(row, "tick_outcome"),
+                row.optionalInstant("tick_ended_at"),
+                row.optionalText("tick_reason"),
+                row.optionalText("run_id") == null ? null : JdbcTicks.attempt(row),
+                count == null || first == null ? null : new Range(count, first, row.instant("slot_at")));
     }
 
     @Override
@@ -216,11 +336,10 @@ final class JdbcHistory implements History {
     }
 
     private static StoredTick tick(Row row) {
-        String outcome = row.optionalText("outcome");
         Long count = row.optionalNumber("range_count");
         Instant first = row.optionalInstant("range_first");
         return new StoredTick(
-                outcome == null ? null : Outcome.valueOf(outcome),
+                outcome(row, "outcome"),
                 row.optionalText("reason"),
                 row.instant("opened_at"),
                 row.optionalInstant("ended_at"),
@@ -256,6 +375,13 @@ final class JdbcHistory implements History {
     @Override
     public List<WriteEvent> events(int limit) {
         return events(EVENTS, Params.of("limit", limit));
+    }
+
+    @Override
+    public List<WriteEvent> eventsOfRuns(Collection<RunId> runs) {
+        return events(
+                EVENTS_OF_RUNS,
+                Params.of("given", runs.stream().map(RunId::toString).collect(Collectors.joining(","))));
     }
 
     @Override

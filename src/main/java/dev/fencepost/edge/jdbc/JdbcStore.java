@@ -21,6 +21,7 @@ import dev.fencepost.run.Attempt;
 import dev.fencepost.run.Completed;
 import dev.fencepost.run.Completion;
 import dev.fencepost.run.Job;
+import dev.fencepost.run.Outcome;
 import dev.fencepost.run.Pause;
 import dev.fencepost.run.Start;
 import dev.fencepost.schedule.Backlog;
@@ -287,6 +288,11 @@ public final class JdbcStore implements Store {
     }
 
     @Override
+    public List<EffectView> effectsOf(String job, String slotKey) {
+        return outbox.effectsOf(job, slotKey);
+    }
+
+    @Override
     public @Nullable EffectView effect(String key) {
         return outbox.effect(key);
     }
@@ -475,6 +481,41 @@ public final class JdbcStore implements Store {
     @Override
     public List<JobSummary> jobs() {
         return history.jobs();
+    }
+
+    @Override
+    public Map<String, Map<Outcome, Long>> counts() {
+        return history.counts();
+    }
+
+    @Override
+    public Map<String, List<Mark>> newest(Collection<String> jobs, int ticks) {
+        return history.newest(jobs, ticks);
+    }
+
+    @Override
+    public Page page(String job, @Nullable Place before, Collection<Outcome> outcomes, int limit) {
+        return history.page(job, before, outcomes, limit);
+    }
+
+    @Override
+    public List<Quarter> quarters(String job, Instant from) {
+        return history.quarters(job, from);
+    }
+
+    @Override
+    public List<Attempt> attempts(String job, int limit) {
+        return history.attempts(job, limit);
+    }
+
+    @Override
+    public List<WriteEvent> eventsOfRuns(Collection<RunId> runs) {
+        return history.eventsOfRuns(runs);
+    }
+
+    @Override
+    public byte @Nullable [] result(String job, RunId runId) {
+        return history.result(job, runId);
     }
 
     @Override

@@ -25,9 +25,13 @@ import org.jspecify.annotations.Nullable;
  */
 final class Migrations {
 
-    private static final List<String> SCRIPTS =
-            List.of("V001__leases_ticks_events.sql", "V002__effects.sql", "V003__work.sql", "V004__operation.sql");
-    static final String NEWEST = "004";
+    private static final List<String> SCRIPTS = List.of(
+            "V001__leases_ticks_events.sql",
+            "V002__effects.sql",
+            "V003__work.sql",
+            "V004__operation.sql",
+            "V005__page.sql");
+    static final String NEWEST = "005";
 
     /** Flyway's list of what was applied; not its usual name, which another program in the same schema may use. */
     static final String TABLE = "fencepost_schema_history";

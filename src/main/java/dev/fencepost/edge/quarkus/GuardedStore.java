@@ -20,6 +20,7 @@ import dev.fencepost.run.Attempt;
 import dev.fencepost.run.Completed;
 import dev.fencepost.run.Completion;
 import dev.fencepost.run.Job;
+import dev.fencepost.run.Outcome;
 import dev.fencepost.run.Pause;
 import dev.fencepost.run.Start;
 import dev.fencepost.schedule.Backlog;
@@ -271,6 +272,11 @@ final class GuardedStore implements Store {
     }
 
     @Override
+    public List<EffectView> effectsOf(String job, String slotKey) {
+        return guarded("effects", () -> store.effectsOf(job, slotKey));
+    }
+
+    @Override
     public @Nullable EffectView effect(String key) {
         return this.<@Nullable EffectView>guarded("effect", () -> store.effect(key));
     }
@@ -502,6 +508,41 @@ final class GuardedStore implements Store {
     @Override
     public List<Entry> history(String job, int limit) {
         return guarded("history", () -> store.history(job, limit));
+    }
+
+    @Override
+    public Map<String, Map<Outcome, Long>> counts() {
+        return guarded("history", store::counts);
+    }
+
+    @Override
+    public Map<String, List<Mark>> newest(Collection<String> jobs, int ticks) {
+        return guarded("history", () -> store.newest(jobs, ticks));
+    }
+
+    @Override
+    public Page page(String job, @Nullable Place before, Collection<Outcome> outcomes, int limit) {
+        return guarded("history", () -> store.page(job, before, outcomes, limit));
+    }
+
+    @Override
+    public List<Quarter> quarters(String job, Instant from) {
+        return guarded("history", () -> store.quarters(job, from));
+    }
+
+    @Override
+    public List<Attempt> attempts(String job, int limit) {
+        return guarded("history", () -> store.attempts(job, limit));
+    }
+
+    @Override
+    public List<WriteEvent> eventsOfRuns(Collection<RunId> runs) {
+        return guarded("events", () -> store.eventsOfRuns(runs));
+    }
+
+    @Override
+    public byte @Nullable [] result(String job, RunId runId) {
+        return this.<byte @Nullable []>guarded("output", () -> store.result(job, runId));
     }
 
     @Override

@@ -15,6 +15,7 @@ import dev.fencepost.edge.process.OsPrograms;
 import dev.fencepost.edge.web.Api;
 import dev.fencepost.edge.web.Artifacts;
 import dev.fencepost.edge.web.Tokens;
+import dev.fencepost.edge.web.page.Page;
 import dev.fencepost.host.Time;
 import dev.fencepost.run.Job;
 import dev.fencepost.run.JobLoop;
@@ -65,6 +66,7 @@ public class Service {
     private final Scheduler scheduler;
     private final MeterRegistry meters;
     private final Api api;
+    private final Page page;
     private final CountDownLatch ended = new CountDownLatch(1);
     private final AtomicBoolean draining = new AtomicBoolean();
     private final AtomicBoolean forcing = new AtomicBoolean();
@@ -89,10 +91,11 @@ public class Service {
     }
 
     @Inject
-    public Service(Scheduler scheduler, MeterRegistry meters, Api api) {
+    public Service(Scheduler scheduler, MeterRegistry meters, Api api, Page page) {
         this.scheduler = scheduler;
         this.meters = meters;
         this.api = api;
+        this.page = page;
     }
 
     void start(ServeArguments arguments, JobsFile file) throws IOException {
@@ -120,7 +123,20 @@ public class Service {
                 guarded, crew.owner(), node::isPrepared, () -> state(arguments, reload), assembly.time(), journal);
         heartbeat = beating;
         assembly.spawner().virtualThread("heartbeat", beating);
-        Artifacts artifacts = openApi(file.api(), guarded, directory, assembly, node, journal);
+        ApiSettings settings = file.api();
+        Tokens tokens = settings == null ? null : Tokens.open(settings.tokenFile(), assembly.time(), journal);
+        Artifacts artifacts = openApi(settings, tokens, guarded, directory, assembly, node, journal);
+        page.open(new Page.Parts(
+                guarded,
+                () -> Shown.jobs(fileInForce()),
+                node::isPrepared,
+                tokens,
+                settings == null ? List.of() : settings.trustedProxies(),
+                new ShownOutputs(directory.runs()),
+                directory.nodeId(),
+                assembly.time(),
+                assembly.entropy(),
+                journal));
         Upkeep upkeeping = new Upkeep(this::fileInForce, guarded, node::isPrepared, assembly.time(), journal);
         if (file.workKeep() != null) {
             upkeeping.addWork(file.workKeep(), artifacts);
@@ -154,18 +170,18 @@ public class Service {
     /** Null where the API is off. */
     private @Nullable Artifacts openApi(
             @Nullable ApiSettings settings,
+            @Nullable Tokens tokens,
             Store store,
             StateDirectory directory,
             Assembly assembly,
             Node node,
             ServiceJournal journal)
             throws IOException {
-        if (settings == null) {
+        if (settings == null || tokens == null) {
             api.off();
             return null;
         }
         Artifacts artifacts = Artifacts.open(directory.path().resolve("artifacts"), store, assembly.entropy(), journal);
-        Tokens tokens = Tokens.open(settings.tokenFile(), assembly.time(), journal);
         api.open(new Api.Parts(
                 store,
                 store::now,
@@ -272,6 +288,7 @@ public class Service {
         }
         Assembly assembly = parts.assembly();
         api.stop();
+        page.stop();
         Upkeep upkeeping = upkeep;
         if (upkeeping != null) {
             upkeeping.stop();

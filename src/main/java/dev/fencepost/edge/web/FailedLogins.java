@@ -11,9 +11,9 @@ import java.util.Map;
  *
  * <p>The table is bounded; the address that has been there the longest goes first. Safe for use by many threads.
  */
-final class FailedLogins {
+public final class FailedLogins {
 
-    static final int MOST = 10;
+    public static final int MOST = 10;
     static final long WINDOW_MILLIS = 60_000;
 
     private static final int MOST_ADDRESSES = 10_000;
@@ -21,7 +21,7 @@ final class FailedLogins {
     private final Time time;
     private final Map<String, Address> addresses = new LinkedHashMap<>();
 
-    FailedLogins(Time time) {
+    public FailedLogins(Time time) {
         this.time = time;
     }
 
@@ -31,7 +31,7 @@ final class FailedLogins {
     }
 
     /** How long this address still has to wait, in milliseconds; 0 if it need not. */
-    synchronized long waitMillis(String address) {
+    public synchronized long waitMillis(String address) {
         Address known = addresses.get(network(address));
         if (known == null || known.failures < MOST) {
             return 0;
@@ -40,7 +40,7 @@ final class FailedLogins {
     }
 
     /** @return whether this one made the address wait */
-    synchronized boolean failed(String address) {
+    public synchronized boolean failed(String address) {
         Address known = entry(address);
         long now = time.bootMillis();
         if (known.failures == 0 || now - known.since >= WINDOW_MILLIS) {

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * A "no" to a request, which becomes a problem document (RFC 9457). Its detail is written for the person who wrote the client; it carries
  * no stack trace.
  */
-final class Problem extends RuntimeException {
+public final class Problem extends RuntimeException {
 
     private static final String ABOUT_BLANK = "about:blank";
 
@@ -38,11 +38,11 @@ final class Problem extends RuntimeException {
         this.retryAfterSeconds = retryAfterSeconds;
     }
 
-    static Problem of(int status, String title, String detail) {
+    public static Problem of(int status, String title, String detail) {
         return new Problem(status, title, detail, null, null, null, 0);
     }
 
-    static Problem badRequest(String detail) {
+    public static Problem badRequest(String detail) {
         return of(400, "Bad request", detail);
     }
 
@@ -55,11 +55,11 @@ final class Problem extends RuntimeException {
                 401, "Unauthorized", detail, null, null, "Bearer realm=\"fencepost\", error=\"invalid_token\"", 0);
     }
 
-    static Problem forbidden(String detail) {
+    public static Problem forbidden(String detail) {
         return of(403, "Forbidden", detail);
     }
 
-    static Problem notFound(String detail) {
+    public static Problem notFound(String detail) {
         return of(404, "Not found", detail);
     }
 
@@ -67,15 +67,15 @@ final class Problem extends RuntimeException {
         return of(408, "Request timeout", detail);
     }
 
-    static Problem tooLarge(String detail) {
+    public static Problem tooLarge(String detail) {
         return of(413, "Content too large", detail);
     }
 
-    static Problem tooManyRequests(String detail, long retryAfterSeconds) {
+    public static Problem tooManyRequests(String detail, long retryAfterSeconds) {
         return new Problem(429, "Too many requests", detail, null, null, null, retryAfterSeconds);
     }
 
-    static Problem unavailable(String detail, long retryAfterSeconds) {
+    public static Problem unavailable(String detail, long retryAfterSeconds) {
         return new Problem(503, "Service unavailable", detail, null, null, null, retryAfterSeconds);
     }
 
@@ -113,11 +113,11 @@ final class Problem extends RuntimeException {
         };
     }
 
-    int status() {
+    public int status() {
         return status;
     }
 
-    String title() {
+    public String title() {
         return title;
     }
 
@@ -128,7 +128,7 @@ final class Problem extends RuntimeException {
                         + reason.name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
 
-    String detail() {
+    public String detail() {
         return String.valueOf(getMessage());
     }
 
@@ -149,7 +149,7 @@ final class Problem extends RuntimeException {
     }
 
     /** 0 where nobody can say. */
-    long retryAfterSeconds() {
+    public long retryAfterSeconds() {
         return retryAfterSeconds;
     }
 }

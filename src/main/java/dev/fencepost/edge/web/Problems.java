@@ -24,9 +24,11 @@ public class Problems {
     private static final long LINGER_MILLIS = 2_000;
 
     private final Api api;
+    private final ProblemPage page;
 
-    Problems(Api api) {
+    Problems(Api api, ProblemPage page) {
         this.api = api;
+        this.page = page;
     }
 
     /** An address that is too long gets no further. The server's own limit, whose answer has no body, lies far above this one. */
@@ -48,8 +50,12 @@ public class Problems {
                 FIRST);
     }
 
-    private static void answer(RoutingContext context, Problem problem) {
+    private void answer(RoutingContext context, Problem problem) {
         linger(context);
+        if (page.isFor(context.request())) {
+            page.send(context.response(), problem);
+            return;
+        }
         context.response()
                 .setStatusCode(problem.status())
                 .putHeader("Content-Type", PROBLEM_JSON)
@@ -60,7 +66,7 @@ public class Problems {
     @ServerExceptionMapper
     public Response refused(Problem problem, RoutingContext request) {
         linger(request);
-        return response(problem);
+        return response(problem, request);
     }
 
     @ServerExceptionMapper
@@ -68,9 +74,11 @@ public class Problems {
         linger(request);
         return switch (e.kind()) {
             case UNAVAILABLE ->
-                response(Problem.unavailable("the store does not answer; nothing was written. Try again later", 5));
-            case AMBIGUOUS -> response(Requests.unsaid("; it may have. Look before you try again"));
-            case BROKEN -> broken(e);
+                response(
+                        Problem.unavailable("the store does not answer; nothing was written. Try again later", 5),
+                        request);
+            case AMBIGUOUS -> response(Requests.unsaid("; it may have. Look before you try again"), request);
+            case BROKEN -> broken(e, request);
         };
     }
 
@@ -80,7 +88,7 @@ public class Problems {
         linger(request);
         int status = e.getResponse().getStatus();
         if (status >= BROKEN) {
-            return broken(e);
+            return broken(e, request);
         }
         if (status < 400) {
             return e.getResponse();
@@ -92,7 +100,8 @@ public class Problems {
                     case 406 -> Problem.of(406, "Not acceptable", "answers are application/json here");
                     case 415 -> Problem.of(415, "Unsupported media type", "send Content-Type: application/json");
                     default -> Problem.of(status, "Refused", "the request cannot be served as it is");
-                }));
+                },
+                request));
         String allow = e.getResponse().getHeaderString("Allow");
         return allow == null
                 ? response.build()
@@ -102,13 +111,14 @@ public class Problems {
     @ServerExceptionMapper
     public Response failed(Throwable e, RoutingContext request) {
         linger(request);
-        return broken(e);
+        return broken(e, request);
     }
 
-    private Response broken(Throwable e) {
+    private Response broken(Throwable e, RoutingContext request) {
         api.record(new Event.Problem("api", null, null, null, "a request failed", e));
         return response(
-                Problem.of(BROKEN, "Internal server error", "this is an error of the server; its log says more"));
+                Problem.of(BROKEN, "Internal server error", "this is an error of the server; its log says more"),
+                request);
     }
 
     /**
@@ -131,7 +141,10 @@ public class Problems {
         });
     }
 
-    private static Response response(Problem problem) {
+    private Response response(Problem problem, RoutingContext request) {
+        if (page.isFor(request.request())) {
+            return page.response(problem);
+        }
         ResponseBuilder response = Response.status(problem.status())
                 .entity(Forms.bytes(Forms.problem(problem)))
                 .type(PROBLEM_JSON)

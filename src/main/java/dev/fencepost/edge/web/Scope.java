@@ -4,7 +4,7 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /** What a bearer token allows. */
-enum Scope {
+public enum Scope {
     /** To look. */
     READ,
     /** What producers and workers do: enqueue, claim, hand in. */
@@ -13,7 +13,7 @@ enum Scope {
     OPERATE;
 
     /** As it stands in the token file. */
-    String word() {
+    public String word() {
         return name().toLowerCase(Locale.ROOT);
     }
 

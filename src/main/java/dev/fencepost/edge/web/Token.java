@@ -14,13 +14,13 @@ import org.jspecify.annotations.Nullable;
  * @param digest SHA-256 of its text
  * @param expires from this instant of the wall clock on it is no good; null for never
  */
-record Token(
+public record Token(
         String name,
         Set<Scope> scopes,
         byte[] digest,
         @Nullable Instant expires) {
 
-    Token {
+    public Token {
         scopes = Set.copyOf(scopes);
     }
 

@@ -67,8 +67,7 @@ public final class Tokens {
     }
 
     /** The token with this text, be it expired or not; null if there is none. */
-    @Nullable
-    Token find(String text) {
+    public @Nullable Token find(String text) {
         lookAgain();
         if (text.length() > TokenFile.MOST_LENGTH) {
             return null;
@@ -81,7 +80,18 @@ public final class Tokens {
         return found;
     }
 
-    boolean isExpired(Token token) {
+    /** The same token as it stands in the file now; null if it is gone, or has expired. */
+    public @Nullable Token stillGood(Token token) {
+        lookAgain();
+        for (Token each : tokens) {
+            if (each.hasDigest(token.digest()) && !isExpired(each)) {
+                return each;
+            }
+        }
+        return null;
+    }
+
+    public boolean isExpired(Token token) {
         return token.isExpiredAt(time.wallClock());
     }
 

@@ -13,9 +13,9 @@ import org.jspecify.annotations.Nullable;
  * From whom {@code X-Forwarded-For} is believed. Each proxy adds on the right whom it was called by; so it is read from the right, for as
  * long as a proxy that is trusted vouches for it. What stands further left may have been written by anybody.
  */
-record TrustedProxies(List<AddressRange> ranges) {
+public record TrustedProxies(List<AddressRange> ranges) {
 
-    static final String HEADER = "X-Forwarded-For";
+    public static final String HEADER = "X-Forwarded-For";
 
     /** No honest chain is longer. */
     private static final int MOST = 32;
@@ -23,7 +23,7 @@ record TrustedProxies(List<AddressRange> ranges) {
     /** Some proxies write the port too. */
     private static final Pattern WITH_PORT = Pattern.compile("([0-9.]+):[0-9]{1,5}|\\[([^\\]]*)](?::[0-9]{1,5})?");
 
-    TrustedProxies {
+    public TrustedProxies {
         ranges = List.copyOf(ranges);
     }
 
@@ -33,7 +33,7 @@ record TrustedProxies(List<AddressRange> ranges) {
      * @param peer of the connection
      * @param forwarded all headers of this name, in their order
      */
-    String client(String peer, List<String> forwarded) {
+    public String client(String peer, List<String> forwarded) {
         InetAddress known = AddressRange.literal(peer);
         if (known == null) {
             return peer;
@@ -48,6 +48,12 @@ record TrustedProxies(List<AddressRange> ranges) {
             known = next;
         }
         return known.getHostAddress();
+    }
+
+    /** Whether the word of whoever is at the other end of the connection is taken. */
+    public boolean isTrusted(String peer) {
+        InetAddress address = AddressRange.literal(peer);
+        return address != null && isTrusted(address);
     }
 
     private boolean isTrusted(InetAddress address) {

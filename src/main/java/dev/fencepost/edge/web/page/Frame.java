@@ -1,0 +1,55 @@
+package dev.fencepost.edge.web.page;
+
+import dev.fencepost.Node;
+
+/**
+ * What is around the content of every page.
+ *
+ * @param title of the page, before the program's name
+ * @param section which of the links at the top is this one: jobs, waiting, queues, or empty
+ * @param who is logged in; empty where nobody can
+ * @param logoutToken of the form that logs out
+ * @param waiting how many things wait for a person
+ * @param live where the page's regions come from by server-sent events; empty for a page that stands still
+ * @param seen the version of the regions that the page was made of
+ */
+public record Frame(
+        String title, String section, String who, String logoutToken, long waiting, String live, long seen) {
+
+    static Frame of(Visit visit, String title, String section, String live, long seen) {
+        Session session = visit.session();
+        return new Frame(
+                title,
+                section,
+                session == null ? "" : session.token().name(),
+                visit.formToken(LoginResource.LOGOUT),
+                visit.open().board().waiting(),
+                live,
+                seen);
+    }
+
+    /** For a page without a visitor. */
+    static Frame bare(String title) {
+        return new Frame(title, "", "", "", 0, "", 0);
+    }
+
+    public boolean isLive() {
+        return !live.isEmpty();
+    }
+
+    public String version() {
+        return Node.VERSION;
+    }
+
+    public String styleSheet() {
+        return Assets.CSS.address();
+    }
+
+    public String script() {
+        return Assets.JS.address();
+    }
+
+    public String icon() {
+        return Assets.ICON.address();
+    }
+}

@@ -1,0 +1,136 @@
+package dev.fencepost.edge.web.page;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.fencepost.host.Time;
+import io.vertx.core.http.HttpServerRequest;
+import jakarta.inject.Singleton;
+import jakarta.ws.rs.sse.OutboundSseEvent;
+import jakarta.ws.rs.sse.Sse;
+import jakarta.ws.rs.sse.SseEventSink;
+import java.time.Duration;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * Keeps pages live by server-sent events: once a second the regions that changed since what the viewer has. Each event has the version as
+ * its id, so a browser that reconnects goes on where it was. A viewer whose session is over, or who is one too many, is told to fall back
+ * to loading the page again every now and then.
+ */
+@Singleton
+class Live {
+
+    /** Beyond them pages are refreshed by the browser. */
+    static final int MOST_VIEWERS = 100;
+
+    private static final Duration STEP = Duration.ofSeconds(1);
+
+    /** So often something is sent, so that a proxy does not think that the line is dead. */
+    private static final int STEPS_OF_SILENCE = 15;
+
+    private static final ObjectMapper JSON = new ObjectMapper();
+
+    private final Page page;
+    private final AtomicInteger viewers = new AtomicInteger();
+
+    Live(Page page) {
+        this.page = page;
+    }
+
+    /** What a viewer follows. For one thread. */
+    interface View {
+
+        /** As they are now. */
+        Regions regions();
+
+        /** What else there is to send: text to be added to the element with this id; empty if nothing. */
+        default Addition addition() {
+            return Addition.NONE;
+        }
+
+        /** Whether nothing will change any more. */
+        default boolean isOver() {
+            return false;
+        }
+    }
+
+    /** @param html to be put behind what is inside of the element */
+    record Addition(String id, String html) {
+        static final Addition NONE = new Addition("", "");
+    }
+
+    /**
+     * Sends until the viewer goes, or nothing will change any more. On the caller's thread.
+     *
+     * @param seen version of the regions that the viewer has, or -1 for none
+     */
+    void follow(HttpServerRequest request, Sse sse, SseEventSink sink, View view, long seen)
+            throws InterruptedException {
+        try (sink) {
+            if (viewers.incrementAndGet() > MOST_VIEWERS) {
+                send(sink, event(sse, "fallback", "{}", seen));
+                return;
+            }
+            Regions known = view.regions();
+            long sent = seen > known.version() ? -1 : seen;
+            Time time = page.opened().parts().time();
+            int silent = 0;
+            while (!sink.isClosed() && !page.isStopping()) {
+                boolean over = view.isOver();
+                Regions now = view.regions();
+                if (!now.hasSameElementsAs(known)) {
+                    send(sink, event(sse, "reload", "{}", now.version()));
+                    return;
+                }
+                known = now;
+                boolean quiet = true;
+                for (Region region : now.changedSince(sent)) {
+                    send(sink, event(sse, "region", json(region.id(), region.html()), now.version()));
+                    quiet = false;
+                }
+                sent = now.version();
+                for (Addition more = view.addition(); !more.html().isEmpty(); more = view.addition()) {
+                    send(sink, event(sse, "more", json(more.id(), more.html()), sent));
+                    quiet = false;
+                }
+                if (over) {
+                    send(sink, event(sse, "over", "{}", sent));
+                    return;
+                }
+                silent = quiet ? silent + 1 : 0;
+                if (silent >= STEPS_OF_SILENCE) {
+                    silent = 0;
+                    page.visit(request); // a session that is over is told at the next request, and that is now
+                    send(sink, sse.newEventBuilder().comment("still here").build());
+                }
+                time.sleep(STEP);
+            }
+        } catch (LoginNeeded | CompletionException gone) {
+            // The browser comes again by itself, and is then asked who it is.
+        } finally {
+            viewers.decrementAndGet();
+        }
+    }
+
+    private static void send(SseEventSink sink, OutboundSseEvent event) {
+        sink.send(event).toCompletableFuture().join();
+    }
+
+    private static OutboundSseEvent event(Sse sse, String name, String data, long version) {
+        return sse.newEventBuilder()
+                .name(name)
+                .id(String.valueOf(version))
+                .data(data)
+                .build();
+    }
+
+    private static String json(String id, String html) {
+        ObjectNode object = JSON.createObjectNode().put("id", id).put("html", html);
+        try {
+            return JSON.writeValueAsString(object);
+        } catch (JsonProcessingException impossible) {
+            throw new IllegalStateException("two texts have a form in JSON", impossible);
+        }
+    }
+}

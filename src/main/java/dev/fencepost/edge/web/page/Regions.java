@@ -1,0 +1,51 @@
+package dev.fencepost.edge.web.page;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The regions of a page as they are now, and in which version each of them came to be so: by that a viewer gets what has changed since what
+ * it has. Immutable.
+ *
+ * @param version counts the changes
+ */
+record Regions(long version, Map<String, Entry> entries) {
+
+    static final Regions NONE = new Regions(0, Map.of());
+
+    record Entry(Region region, long changedIn) {}
+
+    /** These as the next version; the same if nothing has changed. */
+    Regions with(List<Region> fresh) {
+        boolean changed = fresh.size() != entries.size();
+        Map<String, Entry> next = new LinkedHashMap<>();
+        for (Region region : fresh) {
+            Entry old = entries.get(region.id());
+            boolean same = old != null && old.region().equals(region);
+            changed |= !same;
+            next.put(region.id(), same ? old : new Entry(region, version + 1));
+        }
+        return changed ? new Regions(version + 1, next) : this;
+    }
+
+    List<Region> all() {
+        return entries.values().stream().map(Entry::region).toList();
+    }
+
+    List<Region> changedSince(long seen) {
+        List<Region> changed = new ArrayList<>();
+        entries.values().forEach(entry -> {
+            if (entry.changedIn() > seen) {
+                changed.add(entry.region());
+            }
+        });
+        return changed;
+    }
+
+    /** Whether a page with these elements is the same but for what is inside of them. */
+    boolean hasSameElementsAs(Regions other) {
+        return List.copyOf(entries.keySet()).equals(List.copyOf(other.entries().keySet()));
+    }
+}

@@ -1,0 +1,30 @@
+package dev.fencepost.edge.web.page;
+
+import dev.fencepost.run.Outcome;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How an outcome is told: by a word, by a sign that needs no colour, and by a class for the colour. Skips and what was given up on purpose
+ * are quiet; what went wrong is not.
+ *
+ * @param style class of the stylesheet
+ */
+public record Told(String word, String sign, String style) {
+
+    static final Told OPEN = new Told("open", "\u25b7", "live");
+
+    /** @param outcome null while it is open */
+    static Told of(@Nullable Outcome outcome) {
+        return switch (outcome) {
+            case null -> OPEN;
+            case SUCCEEDED -> new Told("succeeded", "\u2713", "good");
+            case FAILED -> new Told("failed", "\u2717", "bad");
+            case TIMED_OUT -> new Told("timed out", "\u29d6", "bad");
+            case LEASE_LOST -> new Told("lease lost", "\u26a0", "warn");
+            case ABANDONED -> new Told("abandoned", "\u2298", "warn");
+            case SKIPPED_OVERLAP -> new Told("skipped", "\u2013", "skip");
+            case DROPPED -> new Told("dropped", "\u2193", "skip");
+            case CANCELLED -> new Told("cancelled", "\u25a1", "skip");
+        };
+    }
+}

@@ -297,7 +297,7 @@ final class JdbcHistory implements History {
                 "ticks by time of " + job,
                 session -> session.one(QUARTERS, params).rows().stream()
                         .map(row -> new Quarter(
-                                Instant.ofEpochSecond(row.number("quarter") * 900),
+                                row.instant("quarter"),
                                 Outcome.valueOf(row.text("outcome")),
                                 row.number("ticks")))
                         .toList());

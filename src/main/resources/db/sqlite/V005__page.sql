@@ -5,6 +5,9 @@ create index tick_by_end on tick (job, ended_at, slot_key, outcome) where ended_
 drop index tick_newest;
 drop index tick_ended;
 
+-- In which range a slot lies; ranges are few.
+create index tick_range on tick (job, slot_at, range_first) where range_count is not null;
+
 -- Effects of a slot; by their keys they are not found where the database sorts texts by a language.
 create index effect_of_slot on effect (job, slot_key);
 

@@ -56,7 +56,8 @@ public interface History {
     record Page(List<Entry> entries, @Nullable Place next) {}
 
     /**
-     * How many ticks with an outcome lie in each quarter of an hour, by outcome; a range counts at its last slot.
+     * How many ticks with an outcome lie in each quarter of an hour, by outcome; a range counts at its last slot. Oldest
+     * first. Reads the index entries of all these ticks.
      *
      * @param from ticks with earlier slots are left out
      */

@@ -441,8 +441,8 @@ abstract class HistoryContract extends Contract {
                 .and("g", at(1801), Outcome.DROPPED)
                 .plant();
         List<Quarter> from = List.of(
-                new Quarter(at(0), Outcome.FAILED, 1),
                 new Quarter(at(0), Outcome.SUCCEEDED, 2),
+                new Quarter(at(0), Outcome.FAILED, 1),
                 new Quarter(at(900), Outcome.SUCCEEDED, 1),
                 new Quarter(at(1800), Outcome.DROPPED, 13));
         assertEquals(from, store().quarters(job, at(0)), "from this instant on");
@@ -452,7 +452,7 @@ abstract class HistoryContract extends Contract {
                 store().quarters(job, at(-1)));
         assertEquals(
                 new Quarter(at(0), Outcome.SUCCEEDED, 1),
-                store().quarters(job, at(1)).get(1),
+                store().quarters(job, at(1)).getFirst(),
                 "a quarter of which a part is asked for");
         assertEquals(List.of(), store().quarters(job, at(1802)));
         assertEquals(List.of(), store().quarters("no-such-job", at(0)));

@@ -304,9 +304,7 @@ final class JdbcHistory implements History {
                 "ticks by time of " + job,
                 session -> session.one(QUARTERS, params).rows().stream()
                         .map(row -> new Quarter(
-                                row.instant("quarter"),
-                                Outcome.valueOf(row.text("outcome")),
-                                row.number("ticks")))
+                                row.instant("quarter"), Outcome.valueOf(row.text("outcome")), row.number("ticks")))
                         .sorted(Comparator.comparing(Quarter::start).thenComparing(Quarter::outcome))
                         .toList());
     }

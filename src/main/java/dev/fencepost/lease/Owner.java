@@ -32,6 +32,11 @@ public record Owner(String text) {
         return text.length() <= LONGEST_BRIEF ? text : text.substring(0, LONGEST_BRIEF - 1) + "…";
     }
 
+    /** {@link #brief(String)} of this one. */
+    public String brief() {
+        return brief(text);
+    }
+
     @Override
     public String toString() {
         return text;

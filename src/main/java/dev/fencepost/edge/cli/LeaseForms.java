@@ -42,7 +42,7 @@ final class LeaseForms {
     }
 
     static String shortOwner(Owner owner) {
-        return shortOwner(owner.text());
+        return owner.brief();
     }
 
     /** For a cell without a value. */

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * @param warning empty, or what is wrong with the schedule
  * @param is words that the filter goes by
  * @param stopped why its schedule does not run it, or null
- * @param next null where the file has none
+ * @param next null where the file has none, and while somebody has to resume the job first
  * @param last null before the first tick has ended
  * @param skips since the last success; empty if there were none
  */
@@ -80,7 +80,7 @@ public record JobLine(
                 run(standing, zone),
                 stop(standing, zone),
                 bar(standing, zone),
-                standing.next() == null ? null : When.of(standing.next(), zone),
+                next(standing, zone),
                 last == null
                         ? null
                         : new Last(
@@ -181,6 +181,13 @@ public record JobLine(
         } catch (DateTimeParseException other) {
             return key; // of a kind that this version does not know
         }
+    }
+
+    private static @Nullable When next(Standing standing, ZoneId zone) {
+        Pause pause = standing.pause();
+        return standing.next() == null || (pause != null && pause.until() == null)
+                ? null
+                : When.of(standing.next(), zone);
     }
 
     private static @Nullable Stop stop(Standing standing, ZoneId zone) {

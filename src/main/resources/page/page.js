@@ -71,7 +71,8 @@
     const wanted = new URLSearchParams();
     if (q) wanted.set('q', q);
     if (state) wanted.set('state', state);
-    history.replaceState(null, '', location.pathname + (wanted.size ? '?' + wanted : ''));
+    const query = wanted.toString();
+    history.replaceState(null, '', location.pathname + (query ? '?' + query : ''));
   }
   for (const kind of ['input', 'submit']) {
     document.addEventListener(kind, event => {
@@ -110,7 +111,7 @@
         if (field && field[2] !== null && field[2] !== undefined) next.setSelectionRange(field[2], field[3]);
       }
     }
-    scrollTo(x, y);
+    if (fresh !== root) scrollTo(x, y);
     tick(fresh);
   }
 

@@ -12,9 +12,10 @@ import dev.fencepost.Node;
  * @param waiting how many things wait for a person
  * @param live where the page's regions come from by server-sent events; empty for a page that stands still
  * @param seen the version of the regions that the page was made of
+ * @param now the store's clock in milliseconds since 1970: the script counts from it, since the browser's own clock may be wrong
  */
 public record Frame(
-        String title, String section, String who, String logoutToken, long waiting, String live, long seen) {
+        String title, String section, String who, String logoutToken, long waiting, String live, long seen, long now) {
 
     static Frame of(Visit visit, String title, String section, String live, long seen) {
         Session session = visit.session();
@@ -25,12 +26,13 @@ public record Frame(
                 visit.formToken(LoginResource.LOGOUT),
                 visit.open().board().waiting(),
                 live,
-                seen);
+                seen,
+                visit.open().board().now().toEpochMilli());
     }
 
     /** For a page without a visitor. */
     static Frame bare(String title) {
-        return new Frame(title, "", "", "", 0, "", 0);
+        return new Frame(title, "", "", "", 0, "", 0, 0);
     }
 
     public boolean isLive() {

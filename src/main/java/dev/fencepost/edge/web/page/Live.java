@@ -102,7 +102,7 @@ class Live {
                 if (silent >= STEPS_OF_SILENCE) {
                     silent = 0;
                     page.visit(request); // a session that is over is told at the next request, and that is now
-                    send(sink, sse.newEventBuilder().comment("still here").build());
+                    send(sink, event(sse, "now", now(), sent));
                 }
                 time.sleep(STEP);
             }
@@ -125,8 +125,18 @@ class Live {
                 .build();
     }
 
-    private static String json(String id, String html) {
-        ObjectNode object = JSON.createObjectNode().put("id", id).put("html", html);
+    private long nowMillis() {
+        return page.opened().board().now().toEpochMilli();
+    }
+
+    /** What time it is: the script's countdowns go by the store's clock, and a browser's own stands still while its machine sleeps. */
+    private String now() {
+        return "{\"now\":" + nowMillis() + "}";
+    }
+
+    private String json(String id, String html) {
+        ObjectNode object =
+                JSON.createObjectNode().put("id", id).put("html", html).put("now", nowMillis());
         try {
             return JSON.writeValueAsString(object);
         } catch (JsonProcessingException impossible) {

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 
 /**
  * The regions of a page as they are now, and in which version each of them came to be so: by that a viewer gets what has changed since what
@@ -13,7 +14,12 @@ import java.util.Map;
  */
 record Regions(long version, Map<String, Entry> entries) {
 
-    static final Regions NONE = new Regions(0, Map.of());
+    static final Regions NONE = startingAt(0);
+
+    /** None yet; the next version is one above this. */
+    static Regions startingAt(long version) {
+        return new Regions(version, Map.of());
+    }
 
     record Entry(Region region, long changedIn) {}
 
@@ -32,6 +38,11 @@ record Regions(long version, Map<String, Entry> entries) {
 
     List<Region> all() {
         return entries.values().stream().map(Entry::region).toList();
+    }
+
+    /** The one with this id, which has to be there. */
+    Region get(String id) {
+        return Objects.requireNonNull(entries.get(id), id).region();
     }
 
     List<Region> changedSince(long seen) {

@@ -1,5 +1,6 @@
 package dev.fencepost.edge.cli;
 
+import dev.fencepost.host.Printable;
 import dev.fencepost.edge.config.JobsFile;
 import dev.fencepost.edge.config.Reading;
 import dev.fencepost.edge.host.SystemThreads;

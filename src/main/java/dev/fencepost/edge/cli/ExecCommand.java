@@ -1,5 +1,6 @@
 package dev.fencepost.edge.cli;
 
+import dev.fencepost.host.Printable;
 import dev.fencepost.edge.Assembly;
 import dev.fencepost.edge.config.DurationText;
 import dev.fencepost.edge.config.Finding;

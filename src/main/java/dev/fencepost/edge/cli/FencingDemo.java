@@ -1,5 +1,6 @@
 package dev.fencepost.edge.cli;
 
+import dev.fencepost.host.Printable;
 import dev.fencepost.edge.cli.DemoCommand.Workers;
 import dev.fencepost.edge.host.Stopwatch;
 import dev.fencepost.edge.jdbc.DemoResults;

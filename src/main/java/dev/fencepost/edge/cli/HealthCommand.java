@@ -1,5 +1,6 @@
 package dev.fencepost.edge.cli;
 
+import dev.fencepost.host.Printable;
 import dev.fencepost.edge.config.Finding;
 import dev.fencepost.edge.host.SystemThreads;
 import java.io.PrintWriter;

@@ -1,5 +1,6 @@
 package dev.fencepost.edge.cli;
 
+import dev.fencepost.run.TtlAdvice;
 import dev.fencepost.edge.config.DurationText;
 import dev.fencepost.edge.config.Finding;
 import dev.fencepost.edge.config.Reading;

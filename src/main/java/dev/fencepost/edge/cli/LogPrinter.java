@@ -1,5 +1,6 @@
 package dev.fencepost.edge.cli;
 
+import dev.fencepost.host.Printable;
 import dev.fencepost.edge.process.OutputLogReader.Entry;
 import dev.fencepost.edge.process.OutputLogReader.Source;
 import java.io.PrintWriter;

@@ -1,5 +1,6 @@
 package dev.fencepost.edge.cli;
 
+import dev.fencepost.host.Printable;
 import dev.fencepost.edge.cli.LogPrinter.Form;
 import dev.fencepost.edge.cli.LogPrinter.Stream;
 import dev.fencepost.edge.config.BadValueException;

@@ -1,5 +1,6 @@
 package dev.fencepost.edge.cli;
 
+import dev.fencepost.host.Printable;
 import dev.fencepost.Node;
 import dev.fencepost.edge.host.SystemTime;
 import dev.fencepost.lease.StoreException;

@@ -1,5 +1,6 @@
 package dev.fencepost.edge.cli;
 
+import dev.fencepost.host.Printable;
 import dev.fencepost.edge.jdbc.JdbcStore;
 import dev.fencepost.lease.Incarnation;
 import dev.fencepost.run.Nodes.NodeView;

@@ -1,5 +1,6 @@
 package dev.fencepost.edge.cli;
 
+import dev.fencepost.host.Printable;
 import dev.fencepost.host.Event;
 import dev.fencepost.host.Journal;
 import java.io.PrintWriter;

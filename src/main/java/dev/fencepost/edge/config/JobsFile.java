@@ -1,5 +1,6 @@
 package dev.fencepost.edge.config;
 
+import dev.fencepost.host.Nearest;
 import dev.fencepost.effect.SinkDefinition;
 import dev.fencepost.run.Job;
 import dev.fencepost.run.RetentionPolicy;

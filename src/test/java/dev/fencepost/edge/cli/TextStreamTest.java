@@ -1,5 +1,6 @@
 package dev.fencepost.edge.cli;
 
+import dev.fencepost.host.Printable;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.io.IOException;

@@ -1,5 +1,6 @@
 package dev.fencepost.edge.config;
 
+import dev.fencepost.host.Nearest;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;

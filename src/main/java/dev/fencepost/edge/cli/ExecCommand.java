@@ -1,6 +1,5 @@
 package dev.fencepost.edge.cli;
 
-import dev.fencepost.host.Printable;
 import dev.fencepost.edge.Assembly;
 import dev.fencepost.edge.config.DurationText;
 import dev.fencepost.edge.config.Finding;
@@ -10,6 +9,7 @@ import dev.fencepost.edge.host.StateDirectory;
 import dev.fencepost.edge.host.StopSignals;
 import dev.fencepost.edge.host.Stopwatch;
 import dev.fencepost.edge.process.Foreground;
+import dev.fencepost.host.Printable;
 import dev.fencepost.host.Spawner;
 import dev.fencepost.lease.Lease;
 import dev.fencepost.lease.Leases;

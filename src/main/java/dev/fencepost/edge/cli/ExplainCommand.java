@@ -1,10 +1,10 @@
 package dev.fencepost.edge.cli;
 
-import dev.fencepost.host.Printable;
 import dev.fencepost.edge.config.Definition;
 import dev.fencepost.edge.config.Finding;
 import dev.fencepost.edge.config.JobsFile;
 import dev.fencepost.edge.config.Origin;
+import dev.fencepost.host.Printable;
 import dev.fencepost.lease.StoreException;
 import dev.fencepost.run.Job;
 import dev.fencepost.run.TtlAdvice;

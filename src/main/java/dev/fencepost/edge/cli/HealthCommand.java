@@ -1,8 +1,8 @@
 package dev.fencepost.edge.cli;
 
-import dev.fencepost.host.Printable;
 import dev.fencepost.edge.config.Finding;
 import dev.fencepost.edge.host.SystemThreads;
+import dev.fencepost.host.Printable;
 import java.io.PrintWriter;
 import java.net.URI;
 import java.net.URISyntaxException;

@@ -1,9 +1,9 @@
 package dev.fencepost.edge.cli;
 
-import dev.fencepost.host.Nearest;
 import dev.fencepost.edge.config.DurationText;
 import dev.fencepost.edge.config.Finding;
 import dev.fencepost.edge.config.JobsFile;
+import dev.fencepost.host.Nearest;
 import dev.fencepost.run.Attempt;
 import dev.fencepost.run.Classification;
 import dev.fencepost.run.History.Entry;

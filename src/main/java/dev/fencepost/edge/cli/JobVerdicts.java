@@ -1,11 +1,11 @@
 package dev.fencepost.edge.cli;
 
-import dev.fencepost.run.TtlAdvice;
 import dev.fencepost.edge.config.DurationText;
 import dev.fencepost.edge.config.Finding;
 import dev.fencepost.edge.config.Reading;
 import dev.fencepost.run.History.Longest;
 import dev.fencepost.run.Job;
+import dev.fencepost.run.TtlAdvice;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

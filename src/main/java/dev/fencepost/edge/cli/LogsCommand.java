@@ -1,6 +1,5 @@
 package dev.fencepost.edge.cli;
 
-import dev.fencepost.host.Printable;
 import dev.fencepost.edge.cli.LogPrinter.Form;
 import dev.fencepost.edge.cli.LogPrinter.Stream;
 import dev.fencepost.edge.config.BadValueException;
@@ -11,6 +10,7 @@ import dev.fencepost.edge.host.StateDirectory;
 import dev.fencepost.edge.process.OutputLogReader;
 import dev.fencepost.edge.process.OutputLogReader.Entry;
 import dev.fencepost.edge.process.RunFolders;
+import dev.fencepost.host.Printable;
 import dev.fencepost.host.Time;
 import dev.fencepost.lease.Incarnation;
 import dev.fencepost.lease.StoreException;

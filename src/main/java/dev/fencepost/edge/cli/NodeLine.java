@@ -1,7 +1,7 @@
 package dev.fencepost.edge.cli;
 
-import dev.fencepost.host.Printable;
 import dev.fencepost.edge.jdbc.JdbcStore;
+import dev.fencepost.host.Printable;
 import dev.fencepost.lease.Incarnation;
 import dev.fencepost.run.Nodes.NodeView;
 import java.io.PrintWriter;

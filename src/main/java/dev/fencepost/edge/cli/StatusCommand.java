@@ -1,8 +1,8 @@
 package dev.fencepost.edge.cli;
 
-import dev.fencepost.host.Printable;
 import dev.fencepost.edge.config.JobsFile;
 import dev.fencepost.edge.host.StateDirectory;
+import dev.fencepost.host.Printable;
 import dev.fencepost.lease.LeaseView;
 import dev.fencepost.run.Attempt;
 import dev.fencepost.run.History.Deferral;

@@ -1,9 +1,9 @@
 package dev.fencepost.edge.cli;
 
-import dev.fencepost.host.Printable;
 import dev.fencepost.edge.config.InstantText;
 import dev.fencepost.edge.config.JobsFile;
 import dev.fencepost.edge.jdbc.JdbcStore;
+import dev.fencepost.host.Printable;
 import dev.fencepost.run.Attempt;
 import dev.fencepost.run.History.JobSummary;
 import dev.fencepost.run.Inquiry;

@@ -1,6 +1,5 @@
 package dev.fencepost.edge.cli;
 
-import dev.fencepost.run.TtlAdvice;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
@@ -9,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.fencepost.run.Action;
 import dev.fencepost.run.History.Longest;
 import dev.fencepost.run.Job;
+import dev.fencepost.run.TtlAdvice;
 import dev.fencepost.schedule.CatchUp;
 import dev.fencepost.schedule.Every;
 import java.time.Duration;

@@ -1,10 +1,11 @@
 package dev.fencepost.edge.cli;
 
 import dev.fencepost.edge.config.Finding;
-import dev.fencepost.edge.config.Nearest;
 import dev.fencepost.effect.EffectState;
 import dev.fencepost.effect.EffectView;
 import dev.fencepost.effect.Outbox;
+import dev.fencepost.host.Nearest;
+import dev.fencepost.host.Printable;
 import dev.fencepost.run.History.WriteEvent;
 import java.io.PrintWriter;
 import java.time.Instant;

@@ -1,5 +1,6 @@
 package dev.fencepost.edge.cli;
 
+import dev.fencepost.host.Printable;
 import dev.fencepost.run.NodeStanding;
 import dev.fencepost.run.Nodes.NodeView;
 import java.io.PrintWriter;

@@ -2,8 +2,9 @@ package dev.fencepost.edge.cli;
 
 import dev.fencepost.edge.config.Finding;
 import dev.fencepost.edge.config.JobsFile;
-import dev.fencepost.edge.config.Nearest;
 import dev.fencepost.edge.host.HostName;
+import dev.fencepost.host.Nearest;
+import dev.fencepost.host.Printable;
 import dev.fencepost.run.History.JobSummary;
 import dev.fencepost.run.Nodes.NodeView;
 import dev.fencepost.run.Orders.Answer;

@@ -2,11 +2,13 @@ package dev.fencepost.edge.cli;
 
 import dev.fencepost.edge.config.JobsFile;
 import dev.fencepost.edge.host.StateDirectory;
+import dev.fencepost.host.Printable;
 import dev.fencepost.lease.LeaseView;
 import dev.fencepost.run.Attempt;
 import dev.fencepost.run.History.Deferral;
 import dev.fencepost.run.History.JobSummary;
 import dev.fencepost.run.History.LastTick;
+import dev.fencepost.run.Inquiry;
 import dev.fencepost.run.NodeStanding;
 import dev.fencepost.run.Outcome;
 import dev.fencepost.run.Pause;
@@ -142,7 +144,7 @@ final class StatusCommand implements Callable<Integer> {
                         ? null
                         : Json.object(
                                 "slot",
-                                HistoryCommand.slot(last.slotKey()),
+                                Inquiry.slot(last.slotKey()),
                                 "outcome",
                                 last.outcome(),
                                 "ended_at",

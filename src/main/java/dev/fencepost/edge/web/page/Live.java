@@ -77,9 +77,10 @@ class Live {
             Time time = page.opened().parts().time();
             int silent = 0;
             while (!sink.isClosed() && !page.isStopping()) {
+                page.visit(request); // the session may have ended since
                 boolean over = view.isOver();
                 Regions now = view.regions();
-                if (!now.hasSameElementsAs(known)) {
+                if (!now.hasSameElementsAs(known) || (sent > 0 && now.shapedIn() > sent)) {
                     send(sink, event(sse, "reload", "{}", now.version()));
                     return;
                 }
@@ -101,7 +102,6 @@ class Live {
                 silent = quiet ? silent + 1 : 0;
                 if (silent >= STEPS_OF_SILENCE) {
                     silent = 0;
-                    page.visit(request); // a session that is over is told at the next request, and that is now
                     send(sink, sse.newEventBuilder().comment("still here").build());
                 }
                 time.sleep(STEP);

@@ -10,10 +10,11 @@ import java.util.Map;
  * it has. Immutable.
  *
  * @param version counts the changes
+ * @param shapedIn the version in which an element came, went, or changed its place: a page older than that has others
  */
-record Regions(long version, Map<String, Entry> entries) {
+record Regions(long version, long shapedIn, Map<String, Entry> entries) {
 
-    static final Regions NONE = new Regions(0, Map.of());
+    static final Regions NONE = new Regions(0, 0, Map.of());
 
     record Entry(Region region, long changedIn) {}
 
@@ -27,7 +28,8 @@ record Regions(long version, Map<String, Entry> entries) {
             changed |= !same;
             next.put(region.id(), same ? old : new Entry(region, version + 1));
         }
-        return changed ? new Regions(version + 1, next) : this;
+        boolean sameShape = List.copyOf(next.keySet()).equals(List.copyOf(entries.keySet()));
+        return changed || !sameShape ? new Regions(version + 1, sameShape ? shapedIn : version + 1, next) : this;
     }
 
     List<Region> all() {

@@ -136,8 +136,7 @@ public interface Outbox {
                         case REFUSED -> waits;
                         case SENDING, CONFIRMED -> false;
                     };
-                case RETRY ->
-                    state == EffectState.DEAD || state == EffectState.REFUSED || state == EffectState.EXPIRED;
+                case RETRY -> state == EffectState.DEAD || state == EffectState.REFUSED || state == EffectState.EXPIRED;
             };
         }
 

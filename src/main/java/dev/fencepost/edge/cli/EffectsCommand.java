@@ -324,7 +324,8 @@ final class EffectsCommand implements Runnable {
     private static int carryOut(
             SharedOptions shared, CommandSpec spec, String key, Outbox.Order order, String reason, boolean override) {
         if (!Orders.isReason(reason)) {
-            throw new ParameterException(spec.commandLine(), "--reason: write 1 to " + Orders.LONGEST_REASON + " characters");
+            throw new ParameterException(
+                    spec.commandLine(), "--reason: write 1 to " + Orders.LONGEST_REASON + " characters");
         }
         try (OpenedStore opened = OpenedStore.existing(shared, shared.jobsFileIfAny())) {
             if (opened.store().effect(key) == null) {

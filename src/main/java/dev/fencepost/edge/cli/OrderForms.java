@@ -38,7 +38,8 @@ final class OrderForms {
     static @Nullable String reason(CommandSpec spec, @Nullable String reason) {
         if (!Orders.isReason(reason)) {
             throw new ParameterException(
-                    spec.commandLine(), "--reason: write 1 to " + Orders.LONGEST_REASON + " characters, or leave it out");
+                    spec.commandLine(),
+                    "--reason: write 1 to " + Orders.LONGEST_REASON + " characters, or leave it out");
         }
         return reason;
     }

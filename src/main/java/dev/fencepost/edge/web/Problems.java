@@ -115,8 +115,8 @@ public class Problems {
         ResponseBuilder response = Response.fromResponse(response(
                 switch (status) {
                     case 404 ->
-                        Problem.notFound("there is nothing at this address"
-                                + (isPage ? "" : "; /q/openapi says what there is"));
+                        Problem.notFound(
+                                "there is nothing at this address" + (isPage ? "" : "; /q/openapi says what there is"));
                     case 405 -> Problem.of(405, "Method not allowed", "this address has no such method");
                     case 406 ->
                         Problem.of(

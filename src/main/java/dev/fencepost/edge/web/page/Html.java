@@ -72,9 +72,7 @@ public class Html implements ProblemPage {
 
     @ServerExceptionMapper
     public Response loginNeeded(LoginNeeded needed) {
-        return needed.isLive()
-                ? Response.status(401).build()
-                : seeOther(LoginResource.address(needed.wanted()));
+        return needed.isLive() ? Response.status(401).build() : seeOther(LoginResource.address(needed.wanted()));
     }
 
     @Override

@@ -37,10 +37,6 @@ public class LiveWaitingResource {
             throws InterruptedException {
         Waiting waiting = page.visit(request).open().waiting();
         live.follow(
-                request,
-                sse,
-                sink,
-                () -> waiting.seen().regions(),
-                LiveResource.version(last == null ? seen : last));
+                request, sse, sink, () -> waiting.seen().regions(), LiveResource.version(last == null ? seen : last));
     }
 }

@@ -20,7 +20,8 @@ final class LoginNeeded extends RuntimeException {
     /** After the login a page is shown: for a form the one above its address, since the form has to be filled in anew. */
     static LoginNeeded of(HttpServerRequest request) {
         String address = request.uri();
-        boolean looks = request.method().equals(HttpMethod.GET) || request.method().equals(HttpMethod.HEAD);
+        boolean looks =
+                request.method().equals(HttpMethod.GET) || request.method().equals(HttpMethod.HEAD);
         if (!looks) {
             String path = request.path() == null ? "/" : request.path();
             address = path.substring(0, Math.max(0, path.lastIndexOf('/')));

@@ -47,8 +47,7 @@ public class OrderResource {
             @FormParam("effects") @Nullable String effects) {
         Visit visit = admitted(request, job, "trigger", form);
         String why = reason(reason);
-        String suffix =
-                visit.open().parts().entropy().uuid().toString().substring(0, SUFFIX);
+        String suffix = visit.open().parts().entropy().uuid().toString().substring(0, SUFFIX);
         Said said = ordered(visit, job, Said.TRIGGERED, Said.NOT_TRIGGERED, () -> {
             Slot slot = Slot.manual(visit.open().store().now(), suffix);
             List<Answer> answers =

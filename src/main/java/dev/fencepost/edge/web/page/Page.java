@@ -254,8 +254,7 @@ public class Page {
             now.parts().journal().record(new Event.Note(null, "page: login of " + token.name()));
             return sessions.begin(token);
         }
-        String address = now.proxies()
-                .client(peer(request), request.headers().getAll(TrustedProxies.HEADER));
+        String address = now.proxies().client(peer(request), request.headers().getAll(TrustedProxies.HEADER));
         long waitMillis = now.failedLogins().waitMillis(address);
         if (waitMillis > 0) {
             throw Problem.tooManyRequests(

@@ -20,7 +20,8 @@ enum Said {
     ABSENT("Written down: it did not take place. It is sent again when its turn comes."),
     GIVEN_UP("Given up: it is not sent any more."),
     RETRIED("It is sent again when its turn comes."),
-    UNSURE("The store did not say whether this was done; it may have been. Look below before you press the button again.");
+    UNSURE(
+            "The store did not say whether this was done; it may have been. Look below before you press the button again.");
 
     static final String PARAMETER = "said";
 
@@ -41,7 +42,11 @@ enum Said {
 
     /** Whether this is no good news. */
     boolean isTrouble() {
-        return this == UNSURE || this == NOT_TRIGGERED || this == PAUSED_ALREADY || this == NOT_PAUSED || this == NOTHING_TO_CANCEL;
+        return this == UNSURE
+                || this == NOT_TRIGGERED
+                || this == PAUSED_ALREADY
+                || this == NOT_PAUSED
+                || this == NOTHING_TO_CANCEL;
     }
 
     /** This page of ours, with this on top. */

@@ -12,9 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param said what came of the form that led here, or null
  */
 record Visit(
-        Page.Open open,
-        @Nullable Session session,
-        @Nullable Said said) {
+        Page.Open open, @Nullable Session session, @Nullable Said said) {
 
     boolean mayOperate() {
         return session != null && session.token().scopes().contains(Scope.OPERATE);

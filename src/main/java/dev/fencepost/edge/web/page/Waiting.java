@@ -62,7 +62,11 @@ final class Waiting {
      * @param more whether there are more effects than these
      */
     record Seen(
-            Regions regions, List<EffectView> effects, List<EffectView> refused, List<JobSummary> paused, boolean more) {
+            Regions regions,
+            List<EffectView> effects,
+            List<EffectView> refused,
+            List<JobSummary> paused,
+            boolean more) {
 
         /** What is inside of the element with this id, and the id; an empty one where the page has none. */
         Region region(String id) {
@@ -111,8 +115,12 @@ final class Waiting {
     public record Tried(RawString at, boolean accepted, String text, long fence, String newest) {}
 
     record PausedJob(
-            String cause, String reason, RawString since, String age, @Nullable RawString until, String by)
-            implements TemplateInstance {}
+            String cause,
+            String reason,
+            RawString since,
+            String age,
+            @Nullable RawString until,
+            String by) implements TemplateInstance {}
 
     record Notes(List<Deferred> deferred, List<BadFile> files) implements TemplateInstance {}
 
@@ -169,7 +177,8 @@ final class Waiting {
                 .toList();
         List<JobSummary> jobs = store.jobs();
         List<JobSummary> paused = jobs.stream()
-                .filter(job -> !job.retired() && job.pause() != null && job.pause().isInForce(now))
+                .filter(job ->
+                        !job.retired() && job.pause() != null && job.pause().isInForce(now))
                 .toList();
         List<NodeView> badFiles = store.nodes(NODES).stream()
                 .filter(node -> node.isAlive(now) && node.state().fileError() != null)
@@ -179,12 +188,13 @@ final class Waiting {
                 .collect(Collectors.toSet());
         List<WriteEvent> events = runs.isEmpty() ? List.of() : store.eventsOfRuns(runs);
         List<Region> regions = new ArrayList<>();
-        regions.add(new Region(
-                STATE,
-                new State("", effects.isEmpty() && paused.isEmpty() && badFiles.isEmpty()).render()));
-        effects.forEach(effect -> regions.add(new Region(id(effect), form(effect, events, now).render())));
+        regions.add(
+                new Region(STATE, new State("", effects.isEmpty() && paused.isEmpty() && badFiles.isEmpty()).render()));
+        effects.forEach(effect ->
+                regions.add(new Region(id(effect), form(effect, events, now).render())));
         paused.forEach(job -> regions.add(new Region(
-                id(job), form(Objects.requireNonNull(job.pause()), zone(job.id()), now).render())));
+                id(job),
+                form(Objects.requireNonNull(job.pause()), zone(job.id()), now).render())));
         refused.forEach(effect ->
                 regions.add(new Region(id(effect), form(effect, List.of(), now).render())));
         regions.add(new Region(NOTES, notes(jobs, badFiles, now).render()));
@@ -260,7 +270,9 @@ final class Waiting {
     private Notes notes(List<JobSummary> jobs, List<NodeView> badFiles, Instant now) {
         List<Deferred> deferred = new ArrayList<>();
         for (JobSummary job : jobs) {
-            if (!job.retired() && job.deferral() != null && job.deferral().until().isAfter(now)) {
+            if (!job.retired()
+                    && job.deferral() != null
+                    && job.deferral().until().isAfter(now)) {
                 deferred.add(new Deferred(
                         job.id(),
                         new RawString(Links.job(job.id())),

@@ -65,15 +65,18 @@ public class WaitingResource {
     public record Choice(String value, String words, String means) {}
 
     /** A paused job with the form that resumes it. */
-    public record Resumption(
-            String job, RawString link, Region facts, Buttons.@Nullable Form form) {}
+    public record Resumption(String job, RawString link, Region facts, Buttons.@Nullable Form form) {}
 
     @GET
     public Response waiting(@Context HttpServerRequest request) {
         Visit visit = page.visit(request);
         Waiting.Seen seen = visit.open().waiting().seen();
         Frame frame = Frame.of(
-                visit, "Waiting for you", "waiting", "/live/waiting", seen.regions().version());
+                visit,
+                "Waiting for you",
+                "waiting",
+                "/live/waiting",
+                seen.regions().version());
         return Html.page(new Overview(
                 frame,
                 seen.region(Waiting.STATE),
@@ -100,8 +103,8 @@ public class WaitingResource {
                         .map(order -> choice(order, effect.state()))
                         .toList()
                 : List.of();
-        boolean sends =
-                Stream.of(Order.values()).anyMatch(order -> order.sends() && order.suits(effect.state(), effect.waits()));
+        boolean sends = Stream.of(Order.values())
+                .anyMatch(order -> order.sends() && order.suits(effect.state(), effect.waits()));
         return new Decision(
                 effect.key(),
                 effect.key(),
@@ -125,7 +128,9 @@ public class WaitingResource {
                 new Choice(
                         value,
                         "Give it up",
-                        state == EffectState.UNKNOWN ? "Nothing more is sent, whatever became of it." : "It is not sent.");
+                        state == EffectState.UNKNOWN
+                                ? "Nothing more is sent, whatever became of it."
+                                : "It is not sent.");
             case RETRY -> new Choice(value, "Send it again", "Its age counts anew.");
         };
     }
@@ -153,7 +158,8 @@ public class WaitingResource {
         }
         boolean overrides = override != null;
         if (overrides && !order.sends()) {
-            throw Problem.badRequest("to send it over a newer one belongs to the buttons that send it. Nothing was changed");
+            throw Problem.badRequest(
+                    "to send it over a newer one belongs to the buttons that send it. Nothing was changed");
         }
         // The events of an effect have no name of a person, so the reason says who it was.
         String why = reason.strip() + " (" + visit.by() + ")";

@@ -12,6 +12,7 @@ import dev.fencepost.Node;
  * @param waiting how many things wait for a person
  * @param live where the page's regions come from by server-sent events; empty for a page that stands still
  * @param seen the version of the regions that the page was made of
+ * @param refreshed whether a browser without script loads it anew now and then; not where somebody could be writing
  * @param notice what came of the form that led here; empty if none did
  * @param noticeStyle class of the stylesheet
  */
@@ -23,6 +24,7 @@ public record Frame(
         long waiting,
         String live,
         long seen,
+        boolean refreshed,
         String notice,
         String noticeStyle) {
 
@@ -37,13 +39,14 @@ public record Frame(
                 visit.open().board().waiting(),
                 live,
                 seen,
+                !live.isEmpty() && (live.equals("/live") || !visit.mayOperate()),
                 said == null ? "" : said.text(),
                 said != null && said.isTrouble() ? "trouble" : "notice");
     }
 
     /** For a page without a visitor. */
     static Frame bare(String title) {
-        return new Frame(title, "", "", "", 0, "", 0, "", "");
+        return new Frame(title, "", "", "", 0, "", 0, false, "", "");
     }
 
     public boolean isLive() {

@@ -95,6 +95,7 @@ public class Html implements ProblemPage {
 
     @Override
     public void send(HttpServerResponse response, Problem problem) {
+        HEADERS.forEach(response::putHeader); // what is refused early has passed no filter
         response.setStatusCode(problem.status())
                 .putHeader("Content-Type", TYPE)
                 .end(trouble(problem).render());

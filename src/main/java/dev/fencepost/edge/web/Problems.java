@@ -5,7 +5,6 @@ import dev.fencepost.lease.StoreException;
 import io.quarkus.vertx.http.runtime.filters.Filters;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerRequest;
-import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import jakarta.enterprise.event.Observes;
 import jakarta.inject.Singleton;
@@ -67,15 +66,6 @@ public class Problems {
         return length.matches("\\d{1,5}") && Integer.parseInt(length) <= MOST_FORM
                 ? null
                 : Problem.tooLarge("a form has at most " + MOST_FORM + " bytes");
-    }
-
-    /** An address with a broken escape, such as {@code %zz}, gets to no filter; the server would answer without a word. */
-    void tellBadAddresses(@Observes Router router) {
-        router.errorHandler(400, context -> {
-            if (!context.response().ended()) {
-                answer(context, Problem.badRequest("the address is not written as addresses are"));
-            }
-        });
     }
 
     private void answer(RoutingContext context, Problem problem) {

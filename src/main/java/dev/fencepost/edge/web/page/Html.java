@@ -50,6 +50,9 @@ public class Html implements ProblemPage {
                 context -> {
                     if (isFor(context.request())) {
                         HEADERS.forEach(context.response()::putHeader);
+                        if (context.request().path().startsWith(AssetResource.ADDRESS)) {
+                            context.response().headers().remove("Cache-Control"); // a browser keeps them
+                        }
                     }
                     context.next();
                 },
@@ -95,7 +98,6 @@ public class Html implements ProblemPage {
 
     @Override
     public void send(HttpServerResponse response, Problem problem) {
-        HEADERS.forEach(response::putHeader); // what is refused early has passed no filter
         response.setStatusCode(problem.status())
                 .putHeader("Content-Type", TYPE)
                 .end(trouble(problem).render());

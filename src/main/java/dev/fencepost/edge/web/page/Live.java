@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.fencepost.host.Time;
+import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServerRequest;
 import jakarta.inject.Singleton;
 import jakarta.ws.rs.sse.OutboundSseEvent;
@@ -67,6 +68,10 @@ class Live {
      */
     void follow(HttpServerRequest request, Sse sse, SseEventSink sink, View view, long seen)
             throws InterruptedException {
+        if (request.method().equals(HttpMethod.HEAD)) {
+            sink.close(); // there is nothing to wait for
+            return;
+        }
         try (sink) {
             if (viewers.incrementAndGet() > MOST_VIEWERS) {
                 send(sink, event(sse, "fallback", "{}", seen));

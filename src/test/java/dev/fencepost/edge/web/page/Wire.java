@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /** Speaks HTTP to the page over a socket, since a library would not say what an attacker says. Every call has a connection of its own. */
 final class Wire {
@@ -59,7 +60,7 @@ final class Wire {
     }
 
     /** @param headers such as {@code Host: evil}; those that a browser sends are added where they are missing */
-    Answer send(String method, String path, String body, String... headers) {
+    Answer send(String method, String path, @Nullable String body, String... headers) {
         try (Socket socket = new Socket(base.getHost(), base.getPort())) {
             socket.setSoTimeout(30_000);
             socket.getOutputStream().write(head(method, path, body, headers));
@@ -94,7 +95,7 @@ final class Wire {
         }
     }
 
-    private byte[] head(String method, String path, String body, String... headers) {
+    private byte[] head(String method, String path, @Nullable String body, String... headers) {
         List<String> lines = new ArrayList<>();
         lines.add(method + " " + path + " HTTP/1.1");
         lines.addAll(List.of(headers));

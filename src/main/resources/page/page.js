@@ -83,6 +83,37 @@
   }
   filter();
 
+  // --- What came of a form is told once: a reload, or a bookmark, does not tell it again.
+  const shown = new URL(location.href);
+  if (shown.searchParams.has('said')) {
+    shown.searchParams.delete('said');
+    history.replaceState(null, '', shown);
+  }
+
+  // --- Output is followed while the reader is at its end, and no more of it is kept than a browser bears.
+  const mostLines = 5000;
+  const isAtEnd = log => !log || log.scrollHeight - log.scrollTop - log.clientHeight < 32;
+  function keepingEnd(change) {
+    const before = document.querySelector('.log');
+    const followed = isAtEnd(before);
+    const top = before ? before.scrollTop : 0;
+    change();
+    const log = document.querySelector('.log');
+    if (log) log.scrollTop = followed ? log.scrollHeight : log === before ? log.scrollTop : top;
+  }
+  function append(log, html) {
+    log.insertAdjacentHTML('beforeend', html);
+    let extra = log.childElementCount - mostLines;
+    if (extra <= 0) return;
+    while (extra-- >= 0) log.firstElementChild.remove();
+    const gap = document.createElement('p');
+    gap.className = 'gap';
+    gap.textContent = '… older lines are left out here; the whole text has them';
+    log.prepend(gap);
+  }
+  const log = document.querySelector('.log');
+  if (log) log.scrollTop = log.scrollHeight;
+
   // --- Live.
   const live = document.body.dataset.live;
   if (!live) return;
@@ -115,7 +146,29 @@
     tick(fresh);
   }
 
+  // Somebody writes in it, or has written something: it is replaced later. The filter does not count: it is kept as it is.
+  const isWritten = field => field.type === 'checkbox' ? field.checked !== field.defaultChecked : field.value !== field.defaultValue;
+  const isInUse = element => (element.contains(document.activeElement) && document.activeElement.matches('input, textarea, select') && !document.activeElement.closest('#filter'))
+    || [...all(element, 'input, textarea')].some(field => !field.closest('#filter') && isWritten(field));
+  const held = new Map();
+  function whenFree(element, act) {
+    if (!isInUse(element)) { held.delete(element); act(); return; }
+    held.set(element, act);
+  }
+  setInterval(() => held.forEach((act, element) => whenFree(element, act)), 1000);
+  // What is open stays open.
+  function put(element, html) {
+    const open = [...all(element, 'details')].map(each => each.open);
+    element.innerHTML = html;
+    all(element, 'details').forEach((each, i) => { if (open[i]) each.open = true; });
+  }
+
   async function refresh() {
+    const old = document.getElementById('main');
+    if (isInUse(old)) {
+      say('This page is older than what it shows: it is loaded again when your form is sent or empty.');
+      await new Promise(resolve => whenFree(old, resolve));
+    }
     try {
       const answer = await fetch(location.href, { headers: { Accept: 'text/html' } });
       if (answer.redirected) { location.reload(); return false; }
@@ -124,7 +177,7 @@
       const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
       const main = fresh.getElementById('main');
       setClock(Number(fresh.body.dataset.now), then);
-      keeping(document.getElementById('main'), () => { document.getElementById('main').replaceWith(main); return main; });
+      keepingEnd(() => keeping(document.getElementById('main'), () => { document.getElementById('main').replaceWith(main); return main; }));
       const pages = fresh.querySelector('.top nav');
       if (pages && !document.querySelector('.top nav').contains(document.activeElement)) document.querySelector('.top nav').replaceWith(pages);
       document.body.dataset.seen = fresh.body.dataset.seen;
@@ -153,12 +206,16 @@
     on('region', data => {
       const element = document.getElementById(data.id);
       if (!element) return;
-      keeping(element, () => { element.innerHTML = data.html; });
+      whenFree(element, () => keepingEnd(() => keeping(element, () => put(element, data.html))));
       const form = document.getElementById('filter');
       if (form && element.parentElement.id === form.dataset.rows) {
         filterRow(element, ...inputsOf(form));
         noneShown(element.parentElement);
       }
+    });
+    on('more', data => {
+      const element = document.getElementById(data.id);
+      if (element) keepingEnd(() => append(element, data.html));
     });
     on('now', () => tick(document));
     on('reload', again);

@@ -529,10 +529,10 @@ final class JdbcOutbox implements Outbox {
             Row row = session.run(LOCKED, params).getLast().rows().getFirst();
             EffectState state = EffectState.valueOf(row.text("state"));
             Fence known = known(row);
-            if (!allows(order, state, row.truth("waits"))) {
+            if (!order.suits(state, row.truth("waits"))) {
                 return Optional.of("effect " + key + " is " + state + ": " + instead(order, state));
             }
-            boolean again = order == Order.RETRY || order == Order.ABSENT;
+            boolean again = order.sends();
             if (again && !override && !known.lets(token(row), run(row))) {
                 return Optional.of("effect " + key + " is not sent again without an override: " + tokens(row, known));
             }
@@ -550,20 +550,6 @@ final class JdbcOutbox implements Outbox {
             }
             return Optional.empty();
         });
-    }
-
-    private static boolean allows(Order order, EffectState state, boolean waits) {
-        return switch (order) {
-            case CONFIRMED -> state == EffectState.UNKNOWN || state == EffectState.DEAD || state == EffectState.EXPIRED;
-            case ABSENT -> state == EffectState.UNKNOWN;
-            case GIVE_UP ->
-                switch (state) {
-                    case PENDING, UNKNOWN, DEAD, EXPIRED -> true;
-                    case REFUSED -> waits;
-                    case SENDING, CONFIRMED -> false;
-                };
-            case RETRY -> state == EffectState.DEAD || state == EffectState.REFUSED || state == EffectState.EXPIRED;
-        };
     }
 
     /** What a person can do where an order does not fit. */

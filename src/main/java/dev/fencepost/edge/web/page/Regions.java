@@ -11,14 +11,15 @@ import java.util.Objects;
  * it has. Immutable.
  *
  * @param version counts the changes
+ * @param shapedIn the version in which an element came, went, or changed its place: a page older than that has others
  */
-record Regions(long version, Map<String, Entry> entries) {
+record Regions(long version, long shapedIn, Map<String, Entry> entries) {
 
     static final Regions NONE = startingAt(0);
 
     /** None yet; the next version is one above this. */
     static Regions startingAt(long version) {
-        return new Regions(version, Map.of());
+        return new Regions(version, version, Map.of());
     }
 
     record Entry(Region region, long changedIn) {}
@@ -33,7 +34,8 @@ record Regions(long version, Map<String, Entry> entries) {
             changed |= !same;
             next.put(region.id(), same ? old : new Entry(region, version + 1));
         }
-        return changed ? new Regions(version + 1, next) : this;
+        boolean sameShape = List.copyOf(next.keySet()).equals(List.copyOf(entries.keySet()));
+        return changed || !sameShape ? new Regions(version + 1, sameShape ? shapedIn : version + 1, next) : this;
     }
 
     List<Region> all() {

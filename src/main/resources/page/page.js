@@ -30,7 +30,11 @@
     const on = (name, act) => source.addEventListener(name, event => act(JSON.parse(event.data)));
     on('region', data => {
       const element = document.getElementById(data.id);
-      if (element) element.innerHTML = data.html;
+      if (element) keepingEnd(() => { element.innerHTML = data.html; });
+    });
+    on('more', data => {
+      const element = document.getElementById(data.id);
+      if (element) keepingEnd(() => { append(element, data.html); });
     });
     on('reload', async () => { source.close(); await refresh(); follow(); });
     on('fallback', () => { source.close(); refreshForGood(); });
@@ -41,5 +45,30 @@
       if (source.readyState === EventSource.CLOSED) setTimeout(async () => { await refresh(); follow(); }, refreshMillis);
     };
   }
+
+  // The page of a tick: its output is followed while the reader is at its end, and no more of it is kept than a browser bears.
+  const mostLines = 5000;
+  const isAtEnd = log => !log || log.scrollHeight - log.scrollTop - log.clientHeight < 32;
+  function keepingEnd(change) {
+    const before = document.querySelector('.log');
+    const followed = isAtEnd(before);
+    const top = before ? before.scrollTop : 0;
+    change();
+    const log = document.querySelector('.log');
+    if (log) log.scrollTop = followed ? log.scrollHeight : log === before ? log.scrollTop : top;
+  }
+  function append(log, html) {
+    log.insertAdjacentHTML('beforeend', html);
+    let extra = log.childElementCount - mostLines;
+    if (extra <= 0) return;
+    while (extra-- >= 0) log.firstElementChild.remove();
+    const gap = document.createElement('p');
+    gap.className = 'gap';
+    gap.textContent = '… older lines are left out here; the whole text has them';
+    log.prepend(gap);
+  }
+  const log = document.querySelector('.log');
+  if (log) log.scrollTop = log.scrollHeight;
+
   if (window.EventSource) follow(); else refreshForGood();
 })();

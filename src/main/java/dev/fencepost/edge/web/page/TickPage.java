@@ -35,7 +35,6 @@ final class TickPage {
      * @param name of the tick
      * @param utc of the slot
      * @param previous and {@code next}: addresses, or empty
-     * @param tail whether the output can be switched by its times
      */
     record Whole(
             Frame frame,
@@ -58,11 +57,12 @@ final class TickPage {
             implements TemplateInstance {}
 
     /**
-     * @param again when it is tried next, or empty
+     * @param retried whether it is tried again
+     * @param again when, or empty
      * @param refused how many writes were refused
      * @param away empty, or since when the store has not answered
      */
-    record State(Told told, String why, RawString again, Span range, long refused, String away)
+    record State(Told told, String why, boolean retried, RawString again, Span range, long refused, String away)
             implements TemplateInstance {}
 
     /** @param count 0 for a tick that is none of a range */
@@ -91,7 +91,11 @@ final class TickPage {
             String exit,
             String kind,
             String reason,
-            String outputAddress) {}
+            String outputAddress) {
+        public boolean hasEnded() {
+            return !end.getValue().isEmpty();
+        }
+    }
 
     record Sent(List<Shown> effects) implements TemplateInstance {}
 
@@ -106,7 +110,11 @@ final class TickPage {
             RawString changed,
             RawString next,
             boolean waits,
-            boolean override) {}
+            boolean override) {
+        public boolean hasNext() {
+            return !next.getValue().isEmpty();
+        }
+    }
 
     record Writes(List<Write> writes, long refused) implements TemplateInstance {}
 
@@ -146,6 +154,7 @@ final class TickPage {
                 new State(
                                 Told.of(facts.tick().outcome()),
                                 ShownText.of(facts.why()),
+                                again != null,
                                 again == null ? none() : Times.element(again, facts.zone()),
                                 range == null
                                         ? new Span(0, none(), none())

@@ -53,6 +53,7 @@ public class Page {
      * @param tokens null where there is no token file
      * @param trustedProxies whose word on client and scheme is taken
      * @param nodeId of this node
+     * @param renewals of the leases of this node's runs
      */
     public record Parts(
             Store store,
@@ -64,7 +65,8 @@ public class Page {
             String nodeId,
             Time time,
             Entropy entropy,
-            Journal journal) {
+            Journal journal,
+            RecentRenewals renewals) {
 
         public Parts {
             trustedProxies = List.copyOf(trustedProxies);

@@ -145,9 +145,9 @@ final class Browser implements AutoCloseable {
 
     /** The field with this label. */
     WebElement labelled(String label) {
-        String id = only(By.xpath("//label[normalize-space()=" + quoted(label) + "]"))
-                .getDomAttribute("for");
-        return driver.findElement(By.id(id));
+        return only(By.xpath("//*[@id = //label[normalize-space()=" + quoted(label) + "]/@for or @aria-label=" + quoted(label)
+                + " or ancestor::label[starts-with(normalize-space(), " + quoted(label)
+                + ")]][self::input or self::select or self::textarea]"));
     }
 
     /** The button with this text, as a person finds it. */
@@ -163,9 +163,9 @@ final class Browser implements AutoCloseable {
         return only(By.linkText(text));
     }
 
-    /** The row of a table whose head says this. */
-    WebElement row(String head) {
-        return only(By.xpath("//tr[th[@scope='row'][contains(normalize-space(), " + quoted(head) + ")]]"));
+    /** The row of the job in the table of all of them. */
+    WebElement row(String job) {
+        return only(By.xpath("//tr[th[@scope='row']//a[normalize-space()=" + quoted(job) + "]]"));
     }
 
     private WebElement only(By by) {
@@ -210,6 +210,12 @@ final class Browser implements AutoCloseable {
     /** Runs before anything else in each page that is opened from now on. */
     void beforeEachPage(String script) {
         cdp("Page.addScriptToEvaluateOnNewDocument", Map.of("source", script));
+    }
+
+    /** What is asked for at addresses like this one, with stars, does not come through from now on. */
+    void refuse(String addresses) {
+        cdp("Network.enable", Map.of());
+        cdp("Network.setBlockedURLs", Map.of("urls", List.of(addresses)));
     }
 
     /** No script of a page runs from now on. */

@@ -22,10 +22,10 @@ import java.util.concurrent.atomic.AtomicReference;
  * Stands between a service and PostgreSQL, and does what a network does on a bad day. It reads so much of the protocol that it can tell
  * which transaction is about to be committed.
  */
-final class Proxy implements AutoCloseable {
+public final class Proxy implements AutoCloseable {
 
     /** What happens to connections, those that are there and new ones. */
-    enum Mode {
+    public enum Mode {
         PASS,
         /** Reset at once. */
         CUT,
@@ -34,7 +34,7 @@ final class Proxy implements AutoCloseable {
     }
 
     /** Where the wire breaks at the COMMIT that the test has chosen. */
-    enum Break {
+    public enum Break {
         BEFORE_COMMIT_ARRIVES,
         BEFORE_ITS_ANSWER
     }
@@ -52,7 +52,7 @@ final class Proxy implements AutoCloseable {
     private final AtomicInteger sprung = new AtomicInteger();
     private final AtomicInteger opened = new AtomicInteger();
 
-    Proxy(int target) {
+    public Proxy(int target) {
         this.target = target;
         try {
             listener = new ServerSocket();
@@ -64,11 +64,11 @@ final class Proxy implements AutoCloseable {
         Thread.ofVirtual().start(this::acceptAll);
     }
 
-    int port() {
+    public int port() {
         return listener.getLocalPort();
     }
 
-    void mode(Mode wanted) {
+    public void mode(Mode wanted) {
         mode = wanted;
         if (wanted == Mode.CUT) {
             links.forEach(Link::reset);
@@ -82,17 +82,17 @@ final class Proxy implements AutoCloseable {
      *
      * @param then what happens to all connections from that moment on
      */
-    void breakCommitOf(String statement, Break where, Mode then) {
+    public void breakCommitOf(String statement, Break where, Mode then) {
         ambush.set(new Ambush(statement, where, then));
     }
 
     /** How many times that has happened. */
-    int sprung() {
+    public int sprung() {
         return sprung.get();
     }
 
     /** How many connections were asked for so far. */
-    int opened() {
+    public int opened() {
         return opened.get();
     }
 

@@ -21,10 +21,10 @@ import java.util.function.BiConsumer;
  * An HTTP receiver that knows keys, as a good one does, and tokens, and misbehaves when it is told to. {@code POST /} takes effects,
  * {@code GET /seen/KEY} tells whether one has arrived.
  */
-final class Receiver implements AutoCloseable {
+public final class Receiver implements AutoCloseable {
 
     /** What happens to a request after it was accepted. */
-    enum Then {
+    public enum Then {
         ANSWER,
         /** The connection ends without an answer. */
         CUT,
@@ -33,7 +33,7 @@ final class Receiver implements AutoCloseable {
     }
 
     /** One request as it came. */
-    record Post(String key, long fence, String runId, String body, Map<String, String> headers) {}
+    public record Post(String key, long fence, String runId, String body, Map<String, String> headers) {}
 
     private final HttpServer server;
     private final ExecutorService threads = Executors.newCachedThreadPool();
@@ -43,7 +43,7 @@ final class Receiver implements AutoCloseable {
     private volatile Then then = Then.ANSWER;
     private volatile BiConsumer<Integer, Boolean> hook = (number, answered) -> {};
 
-    Receiver() {
+    public Receiver() {
         try {
             server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 100);
         } catch (IOException e) {
@@ -55,35 +55,35 @@ final class Receiver implements AutoCloseable {
         server.start();
     }
 
-    String url() {
+    public String url() {
         return "http://127.0.0.1:" + server.getAddress().getPort() + "/";
     }
 
-    void then(Then what) {
+    public void then(Then what) {
         then = what;
     }
 
     /** Told the number of each request, from 1, after it was accepted: before it is answered (false) and after (true). */
-    void hook(BiConsumer<Integer, Boolean> what) {
+    public void hook(BiConsumer<Integer, Boolean> what) {
         hook = what;
     }
 
     /** Every request, in the order in which they came. */
-    List<Post> posts() {
+    public List<Post> posts() {
         synchronized (posts) {
             return List.copyOf(posts);
         }
     }
 
     /** The first request of each key. */
-    Map<String, Post> accepted() {
+    public Map<String, Post> accepted() {
         synchronized (accepted) {
             return Map.copyOf(accepted);
         }
     }
 
     /** Keys that came again with another body. */
-    Set<String> doubled() {
+    public Set<String> doubled() {
         return doubled;
     }
 

@@ -17,7 +17,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** What stands in a database, read with JDBC alone: the program's own code has no part in it. */
-final class Rows {
+public final class Rows {
 
     /** Opens a connection of its own for each look. */
     private interface Source {
@@ -34,16 +34,16 @@ final class Rows {
         this.source = source;
     }
 
-    static Rows of(Postgres.Database database) {
+    public static Rows of(Postgres.Database database) {
         return new Rows(database::connect);
     }
 
-    static Rows of(Path sqliteFile) {
+    public static Rows of(Path sqliteFile) {
         return new Rows(() -> DriverManager.getConnection("jdbc:sqlite:" + sqliteFile + "?busy_timeout=5000"));
     }
 
     /** @param count and {@code first}: of a range of slots, else 1 and the slot itself */
-    record Tick(
+    public record Tick(
             String job,
             String key,
             Instant at,
@@ -54,7 +54,7 @@ final class Rows {
             long count,
             Instant first) {}
 
-    record Attempt(
+    public record Attempt(
             String runId,
             String job,
             String key,
@@ -80,12 +80,12 @@ final class Rows {
         }
     }
 
-    record WriteEvent(long fence, String runId, boolean accepted, String reason) {}
+    public record WriteEvent(long fence, String runId, boolean accepted, String reason) {}
 
-    record LeaseRow(String resource, long fence, String owner, String runId) {}
+    public record LeaseRow(String resource, long fence, String owner, String runId) {}
 
     /** An item of work ended so much earlier than it did. */
-    void makeOlder(String item, Duration by) {
+    public void makeOlder(String item, Duration by) {
         try (Connection connection = source.connect();
                 Statement statement = connection.createStatement()) {
             boolean postgres = connection.getMetaData().getDatabaseProductName().equals("PostgreSQL");
@@ -100,7 +100,7 @@ final class Rows {
     }
 
     /** The job's ticks, oldest slot first. */
-    List<Tick> ticks(String job) {
+    public List<Tick> ticks(String job) {
         return all("select * from tick where job = '" + job + "' order by slot_at", row -> {
             Instant at = instant(row, "slot_at");
             long count = row.getLong("range_count");
@@ -118,14 +118,14 @@ final class Rows {
         });
     }
 
-    List<Tick> ticks(String job, String outcome) {
+    public List<Tick> ticks(String job, String outcome) {
         return ticks(job).stream()
                 .filter(tick -> outcome.equals(tick.outcome()))
                 .toList();
     }
 
     /** The job's attempts, first one first. */
-    List<Attempt> attempts(String job) {
+    public List<Attempt> attempts(String job) {
         return all("select * from attempt where job = '" + job + "' order by fence", row -> {
             byte[] result = row.getBytes("result");
             return new Attempt(
@@ -146,29 +146,29 @@ final class Rows {
         });
     }
 
-    List<Attempt> attempts(String job, String outcome) {
+    public List<Attempt> attempts(String job, String outcome) {
         return attempts(job).stream()
                 .filter(attempt -> outcome.equals(attempt.outcome()))
                 .toList();
     }
 
     /** The newest attempt without an end that this process made, or null. */
-    Attempt openOf(String job, long ownerPid) {
+    public Attempt openOf(String job, long ownerPid) {
         return attempts(job).stream()
                 .filter(attempt -> attempt.isOpen() && attempt.ownerPid() == ownerPid)
                 .findFirst()
                 .orElse(null);
     }
 
-    List<String> runIds(String job) {
+    public List<String> runIds(String job) {
         return attempts(job).stream().map(Attempt::runId).toList();
     }
 
-    List<String> allRunIds() {
+    public List<String> allRunIds() {
         return all("select run_id from attempt", row -> row.getString(1));
     }
 
-    List<WriteEvent> events(String job) {
+    public List<WriteEvent> events(String job) {
         return all(
                 "select * from write_event where resource = '" + job + "' order by id",
                 row -> new WriteEvent(
@@ -179,7 +179,7 @@ final class Rows {
     }
 
     /** When the newest event of this kind was, in the log of orders. */
-    Instant eventAt(String job, String kind) {
+    public Instant eventAt(String job, String kind) {
         return all(
                         "select at from job_event where job = '" + job + "' and kind = '" + kind
                                 + "' order by id desc limit 1",
@@ -187,7 +187,7 @@ final class Rows {
                 .getFirst();
     }
 
-    LeaseRow lease(String job) {
+    public LeaseRow lease(String job) {
         return all(
                         "select * from lease where resource = '" + job + "'",
                         row -> new LeaseRow(
@@ -198,16 +198,16 @@ final class Rows {
                 .getFirst();
     }
 
-    String value(String query) {
+    public String value(String query) {
         return all(query, row -> row.getString(1)).getFirst();
     }
 
     /** The first column of each row. */
-    List<String> texts(String query) {
+    public List<String> texts(String query) {
         return all(query, row -> row.getString(1));
     }
 
-    void sql(String text) {
+    public void sql(String text) {
         try (Connection connection = source.connect();
                 Statement statement = connection.createStatement()) {
             statement.execute(text);

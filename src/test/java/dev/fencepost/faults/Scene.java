@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Map;
 
 /** What one test works with: a folder, a jobs file, a store, and the services on it. Closing it ends everything that is left. */
-final class Scene implements AutoCloseable {
+public final class Scene implements AutoCloseable {
 
     private final Path folder;
     private final Rows rows;
@@ -28,31 +28,31 @@ final class Scene implements AutoCloseable {
     }
 
     /** On the SQLite file that a service with the state directory {@code a} takes when nobody names a store. */
-    static Scene sqlite(Path folder) {
+    public static Scene sqlite(Path folder) {
         return new Scene(folder, Rows.of(folder.resolve("a/fencepost.db")), null);
     }
 
-    static Scene sqlite(Path folder, Path file) {
+    public static Scene sqlite(Path folder, Path file) {
         return new Scene(folder, Rows.of(file), "sqlite:" + file);
     }
 
-    static Scene postgres(Path folder, Postgres.Database database) {
+    public static Scene postgres(Path folder, Postgres.Database database) {
         return postgres(folder, database, database.port());
     }
 
     /** The services reach the server through another port; the test looks at it directly. */
-    static Scene postgres(Path folder, Postgres.Database database, int throughPort) {
+    public static Scene postgres(Path folder, Postgres.Database database, int throughPort) {
         return new Scene(
                 folder, Rows.of(database), "postgresql://postgres@127.0.0.1:" + throughPort + "/" + database.name());
     }
 
     /** Both kinds of store, for tests that say the same of both. */
-    static Scene of(String kind, Path folder) {
+    public static Scene of(String kind, Path folder) {
         return kind.equals("sqlite") ? sqlite(folder) : postgres(folder, Postgres.newDatabase());
     }
 
     /** For a test that has more than one scene. */
-    static Path subfolder(Path folder, String name) {
+    public static Path subfolder(Path folder, String name) {
         try {
             return Files.createDirectory(folder.resolve(name));
         } catch (IOException e) {
@@ -60,38 +60,38 @@ final class Scene implements AutoCloseable {
         }
     }
 
-    Rows rows() {
+    public Rows rows() {
         return rows;
     }
 
-    String store() {
+    public String store() {
         return store;
     }
 
     /** For a command: the store of the service with this state directory. */
-    String storeOf(String stateDir) {
+    public String storeOf(String stateDir) {
         return store != null ? store : "sqlite:" + folder.resolve(stateDir).resolve("fencepost.db");
     }
 
-    Path folder() {
+    public Path folder() {
         return folder;
     }
 
     /** A variable of the services that are started from now on. */
-    void variable(String name, String value) {
+    public void variable(String name, String value) {
         environment.put(name, value);
     }
 
     /**
      * An interval of an hour with one slot that is due at the first start, and no other one while the test runs: lines for a job.
      */
-    static String oneSlot() {
+    public static String oneSlot() {
         Instant slot = Instant.now().truncatedTo(ChronoUnit.SECONDS).minusSeconds(2);
         return "    every: 1h\n    anchor: " + slot + "\n    start-from: " + slot + "\n";
     }
 
     /** Makes an empty file that a child waits for. */
-    void touch(String name) {
+    public void touch(String name) {
         try {
             Files.createFile(folder.resolve(name));
         } catch (IOException e) {
@@ -100,7 +100,7 @@ final class Scene implements AutoCloseable {
     }
 
     /** Writes the jobs file. */
-    void jobs(String yaml) {
+    public void jobs(String yaml) {
         config = folder.resolve("fencepost.yaml");
         try {
             Files.writeString(config, yaml);
@@ -109,16 +109,16 @@ final class Scene implements AutoCloseable {
         }
     }
 
-    void config(Path file) {
+    public void config(Path file) {
         config = file;
     }
 
     /** Starts a service with a state directory of this name and a port of its own. Returns at once. */
-    ServeProcess serve(String stateDir) {
+    public ServeProcess serve(String stateDir) {
         return serve(stateDir, ServeProcess.freePort());
     }
 
-    ServeProcess serve(String stateDir, int port) {
+    public ServeProcess serve(String stateDir, int port) {
         List<String> more = new ArrayList<>(List.of("--config", config.toString()));
         if (store != null) {
             more.addAll(List.of("--store", store));
@@ -130,7 +130,7 @@ final class Scene implements AutoCloseable {
     }
 
     /** Runs the program with these words, in the folder of this scene. */
-    ServeProcess command(String... words) {
+    public ServeProcess command(String... words) {
         ServeProcess command = ServeProcess.command(folder, 0, environment, List.of(words));
         services.add(command);
         return command;

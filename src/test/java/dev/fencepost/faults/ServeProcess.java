@@ -18,10 +18,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** One start of the built program as a process of its own. What it says is kept in two files. */
-final class ServeProcess implements AutoCloseable {
+public final class ServeProcess implements AutoCloseable {
 
-    static final Path PROGRAM = Path.of("target/fencepost").toAbsolutePath();
-    static final Duration START_LIMIT = Duration.ofSeconds(30);
+    public static final Path PROGRAM = Path.of("target/fencepost").toAbsolutePath();
+    public static final Duration START_LIMIT = Duration.ofSeconds(30);
 
     private static final AtomicInteger STARTS = new AtomicInteger();
     private static final HttpClient HTTP =
@@ -40,7 +40,7 @@ final class ServeProcess implements AutoCloseable {
     }
 
     /** An answer of the service; code 0 where there was none. */
-    record Answer(int code, String body) {
+    public record Answer(int code, String body) {
 
         boolean isUp() {
             return code == 200 && body.contains("\"status\": \"UP\"");
@@ -52,7 +52,8 @@ final class ServeProcess implements AutoCloseable {
     }
 
     /** Starts {@code fencepost serve}; returns at once. */
-    static ServeProcess start(Path folder, Path stateDir, int port, Map<String, String> environment, String... more) {
+    public static ServeProcess start(
+            Path folder, Path stateDir, int port, Map<String, String> environment, String... more) {
         List<String> words =
                 new ArrayList<>(List.of("serve", "--state-dir", stateDir.toString(), "--port", String.valueOf(port)));
         words.addAll(List.of(more));
@@ -60,7 +61,7 @@ final class ServeProcess implements AutoCloseable {
     }
 
     /** Starts the program with these words. */
-    static ServeProcess command(Path folder, int port, Map<String, String> environment, List<String> words) {
+    public static ServeProcess command(Path folder, int port, Map<String, String> environment, List<String> words) {
         int number = STARTS.incrementAndGet();
         Path out = folder.resolve("out-" + number + ".log");
         Path err = folder.resolve("err-" + number + ".log");
@@ -83,7 +84,7 @@ final class ServeProcess implements AutoCloseable {
         }
     }
 
-    static int freePort() {
+    public static int freePort() {
         try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
             return socket.getLocalPort();
         } catch (IOException e) {
@@ -91,23 +92,23 @@ final class ServeProcess implements AutoCloseable {
         }
     }
 
-    long pid() {
+    public long pid() {
         return process.pid(); // the launcher becomes the service, so it is the service's
     }
 
-    int port() {
+    public int port() {
         return port;
     }
 
-    boolean isAlive() {
+    public boolean isAlive() {
         return process.isAlive();
     }
 
-    void signal(String name) {
+    public void signal(String name) {
         Processes.signal(pid(), name);
     }
 
-    ServeProcess awaitReady() {
+    public ServeProcess awaitReady() {
         Wait.until(START_LIMIT, () -> "ready; it said: " + said(), () -> {
             if (!process.isAlive()) {
                 throw new IllegalStateException("the service ended with " + process.exitValue());
@@ -118,7 +119,7 @@ final class ServeProcess implements AutoCloseable {
     }
 
     /** Waits for the end and returns the exit code. */
-    int awaitExit(Duration limit) {
+    public int awaitExit(Duration limit) {
         try {
             if (!process.waitFor(limit.toMillis(), TimeUnit.MILLISECONDS)) {
                 throw new AssertionError("still running after " + limit + "; it said: " + said());
@@ -130,7 +131,7 @@ final class ServeProcess implements AutoCloseable {
         }
     }
 
-    Answer get(String path) {
+    public Answer get(String path) {
         try {
             HttpResponse<String> response = HTTP.send(
                     HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path))
@@ -147,7 +148,7 @@ final class ServeProcess implements AutoCloseable {
     }
 
     /** The sum of all series of this name whose labels contain these texts, for instance {@code job="tick"}. */
-    double metric(String name, String... labels) {
+    public double metric(String name, String... labels) {
         Answer answer = get("/q/metrics");
         if (answer.code() != 200) {
             throw new AssertionError("/q/metrics answered " + answer);
@@ -160,22 +161,22 @@ final class ServeProcess implements AutoCloseable {
                 .sum();
     }
 
-    List<String> lines() {
+    public List<String> lines() {
         return linesOf(out);
     }
 
-    List<String> linesContaining(String... parts) {
+    public List<String> linesContaining(String... parts) {
         return lines().stream()
                 .filter(line -> List.of(parts).stream().allMatch(line::contains))
                 .toList();
     }
 
-    List<String> errorLines() {
+    public List<String> errorLines() {
         return linesOf(err);
     }
 
     /** Everything it said, for a message. */
-    String said() {
+    public String said() {
         List<String> lines = lines();
         return String.join("\n", lines.subList(Math.max(0, lines.size() - 60), lines.size())) + "\nstderr: "
                 + String.join("\n", errorLines());

@@ -5,18 +5,18 @@ import java.util.concurrent.Callable;
 import java.util.function.Supplier;
 
 /** Waiting by looking again and again, with a deadline; never by a fixed sleep alone. */
-final class Wait {
+public final class Wait {
 
     private static final long STEP_MILLIS = 50;
 
     private Wait() {}
 
     /** Waits until the condition holds; fails with these words after the limit. A condition that throws does not hold yet. */
-    static void until(Duration limit, String what, Callable<Boolean> condition) {
+    public static void until(Duration limit, String what, Callable<Boolean> condition) {
         until(limit, () -> what, condition);
     }
 
-    static void until(Duration limit, Supplier<String> what, Callable<Boolean> condition) {
+    public static void until(Duration limit, Supplier<String> what, Callable<Boolean> condition) {
         long end = System.nanoTime() + limit.toNanos();
         Exception last = null;
         while (true) {
@@ -36,7 +36,7 @@ final class Wait {
     }
 
     /** The first value that is not null. */
-    static <T> T forValue(Duration limit, String what, Callable<T> look) {
+    public static <T> T forValue(Duration limit, String what, Callable<T> look) {
         Object[] found = new Object[1];
         until(limit, what, () -> {
             found[0] = look.call();
@@ -47,7 +47,7 @@ final class Wait {
         return value;
     }
 
-    static void sleep(Duration duration) {
+    public static void sleep(Duration duration) {
         try {
             Thread.sleep(duration); // between two looks at other processes, which cannot call us
         } catch (InterruptedException e) {

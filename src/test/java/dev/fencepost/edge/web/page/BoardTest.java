@@ -127,12 +127,7 @@ class BoardTest {
         Regions before = board.regions();
 
         Owner hostile = new Owner("<script>alert(1)</script>\u202e");
-        rig.real.start(
-                jobs.getFirst().job(),
-                Slot.at(Rig.START),
-                hostile,
-                new RunId(UUID.randomUUID()),
-                false);
+        rig.real.start(jobs.getFirst().job(), Slot.at(Rig.START), hostile, new RunId(UUID.randomUUID()), false);
         aSecondPasses();
 
         List<Region> changed = board.regions().changedSince(before.version());

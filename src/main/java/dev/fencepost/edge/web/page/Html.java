@@ -59,6 +59,11 @@ public class Html implements ProblemPage {
                 BEFORE_ALL_OTHERS);
     }
 
+    private static String path(HttpServerRequest request) {
+        String path = request.path();
+        return path == null ? "" : path;
+    }
+
     static Response page(TemplateInstance template) {
         return page(200, template);
     }
@@ -80,7 +85,7 @@ public class Html implements ProblemPage {
 
     @Override
     public boolean isFor(HttpServerRequest request) {
-        String path = request.path() == null ? "" : request.path();
+        String path = path(request);
         return !path.startsWith("/api/") && !path.startsWith("/q/");
     }
 

@@ -60,7 +60,8 @@ class BoardTest {
                 "node",
                 rig.time,
                 new SystemEntropy(),
-                rig.events::add));
+                rig.events::add,
+                new RecentRenewals(rig.events::add, rig.time)));
     }
 
     private static Configured configured(Job job) {

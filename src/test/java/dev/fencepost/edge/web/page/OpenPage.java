@@ -98,7 +98,8 @@ final class OpenPage implements AutoCloseable {
                 "node",
                 time,
                 new SystemEntropy(),
-                events::add));
+                events::add,
+                new RecentRenewals(events::add, time)));
     }
 
     void writeTokens(String text) {

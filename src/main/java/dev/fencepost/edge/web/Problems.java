@@ -143,7 +143,7 @@ public class Problems {
 
     private Response response(Problem problem, RoutingContext request) {
         if (page.isFor(request.request())) {
-            return page.response(problem);
+            return page.response(problem, request.request());
         }
         ResponseBuilder response = Response.status(problem.status())
                 .entity(Forms.bytes(Forms.problem(problem)))

@@ -3,6 +3,7 @@ package dev.fencepost.edge.web.page;
 import dev.fencepost.edge.web.Problem;
 import dev.fencepost.edge.web.ProblemPage;
 import io.quarkus.qute.TemplateInstance;
+import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
 import jakarta.inject.Singleton;
@@ -68,13 +69,17 @@ public class Html implements ProblemPage {
     }
 
     @Override
-    public Response response(Problem problem) {
+    public Response response(Problem problem, HttpServerRequest request) {
         Response page = page(problem.status(), trouble(problem));
-        return problem.retryAfterSeconds() == 0
-                ? page
-                : Response.fromResponse(page)
-                        .header("Retry-After", problem.retryAfterSeconds())
-                        .build();
+        if (problem.retryAfterSeconds() == 0) {
+            return page;
+        }
+        ResponseBuilder response = Response.fromResponse(page).header("Retry-After", problem.retryAfterSeconds());
+        if (problem.status() == 503 && request.method() == HttpMethod.GET) {
+            response.header(
+                    "Refresh", problem.retryAfterSeconds()); // so it comes back by itself, without the script too
+        }
+        return response.build();
     }
 
     @Override

@@ -300,11 +300,11 @@ class PageBench {
     }
 
     private static <T> void read(String store, String what, Supplier<T> read, ToIntFunction<T> size) {
+        int rows = 0;
         for (int i = 0; i < 40; i++) { // the sixth is planned for any values, if the server likes that better
-            size.applyAsInt(read.get());
+            rows = size.applyAsInt(read.get());
         }
         List<Double> times = new ArrayList<>();
-        int rows = 0;
         for (int i = 0; i < ROUNDS; i++) {
             long begin = System.nanoTime();
             rows = size.applyAsInt(read.get());

@@ -7,7 +7,7 @@ import dev.fencepost.run.Inquiry;
 import dev.fencepost.schedule.Slot;
 import org.jspecify.annotations.Nullable;
 
-/** Where in the history a page begins, as it stands in an address: the key of the slot before which it begins. */
+/** Where in the history a page begins, as it stands in an address: the key of the slot before which it begins, or an instant. */
 final class Before {
 
     private static final int LONGEST = 200;
@@ -15,7 +15,7 @@ final class Before {
     private Before() {}
 
     static String text(Place place) {
-        return place.slotKey();
+        return place.slotKey().isEmpty() ? place.slotAt().toString() : place.slotKey();
     }
 
     /**

@@ -26,6 +26,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -173,7 +174,7 @@ final class JobBoard {
         return List.of(
                 away(""),
                 new Region(HEAD, head(read, facts).render()),
-                new Region(ORDERS, ordersKey(read.summary())),
+                new Region(ORDERS, ordersKey(read.summary(), page)),
                 new Region(
                         HISTORY,
                         JobHistory.of(id, page, null, List.of(), read.zone()).render()));
@@ -184,26 +185,49 @@ final class JobBoard {
     }
 
     /** What the buttons hang on; each viewer gets his own in its place. */
-    private static String ordersKey(@Nullable JobSummary summary) {
+    private static String ordersKey(@Nullable JobSummary summary, History.Page page) {
+        String open = page.entries().stream()
+                .filter(entry -> entry.tickOutcome() == null)
+                .map(entry -> entry.slotKey()
+                        + (entry.attempt() == null ? "" : entry.attempt().endedAt()))
+                .collect(Collectors.joining(","));
         return summary == null
-                ? ""
+                ? open
                 : summary.pause() + "|" + summary.deferral() + "|" + summary.retired() + "|" + summary.brakesSince()
                         + "|"
-                        + (summary.running() == null ? "" : summary.running().runId());
+                        + (summary.running() == null ? "" : summary.running().runId()) + "|" + open;
     }
 
-    /** The regions with this visitor's buttons. */
-    static Regions forVisitor(Visit visit, String id, Look look) {
-        Map<String, Regions.Entry> entries = new LinkedHashMap<>(look.regions().entries());
-        entries.computeIfPresent(
-                ORDERS,
-                (key, entry) -> new Regions.Entry(
-                        new Region(
-                                ORDERS,
-                                String.valueOf(
-                                        Buttons.of(visit, id, look.reading().summary()))),
-                        entry.changedIn()));
-        return new Regions(look.regions().version(), look.regions().shapedIn(), entries);
+    /** Puts a visitor's own buttons among the regions. For one thread. */
+    static final class Viewer {
+
+        private final Visit visit;
+        private final JobBoard board;
+        private @Nullable Region buttons;
+        private long of;
+
+        Viewer(Visit visit, JobBoard board) {
+            this.visit = visit;
+            this.board = board;
+        }
+
+        Regions regions(Look look) {
+            Map<String, Regions.Entry> entries =
+                    new LinkedHashMap<>(look.regions().entries());
+            entries.computeIfPresent(ORDERS, (key, entry) -> {
+                Region own = buttons;
+                if (own == null || of != entry.changedIn()) {
+                    own = new Region(
+                            ORDERS,
+                            Buttons.of(visit, board.id, look.reading().summary())
+                                    .getValue());
+                    buttons = own;
+                    of = entry.changedIn();
+                }
+                return new Regions.Entry(own, entry.changedIn());
+            });
+            return new Regions(look.regions().version(), look.regions().shapedIn(), entries);
+        }
     }
 
     private Head head(Reading read, Why.Facts facts) {
@@ -299,7 +323,7 @@ final class JobBoard {
         ZoneId zone = read.zone();
         List<Fact> facts = new ArrayList<>();
         Schedule schedule = known.schedule();
-        facts.add(fact("Schedule", schedule == null ? "none known here" : schedule.text()));
+        facts.add(fact("Schedule", schedule(read.configured(), schedule)));
         facts.add(fact("Times are in", zone.getId().equals("Z") ? "UTC" : zone.getId()));
         if (summary == null) {
             return facts;
@@ -332,6 +356,18 @@ final class JobBoard {
             facts.add(fact("Skipped since then", String.valueOf(summary.skippedInARow())));
         }
         return facts;
+    }
+
+    /** As the jobs file has it; else as the store does. */
+    private static String schedule(@Nullable Configured configured, @Nullable Schedule known) {
+        if (configured != null) {
+            for (Configured.Value value : configured.values()) {
+                if (value.key().equals("every") || value.key().equals("cron")) {
+                    return value.key() + " " + value.text();
+                }
+            }
+        }
+        return known == null ? "none known here" : known.text();
     }
 
     private static Fact lease(@Nullable LeaseView lease, ZoneId zone) {

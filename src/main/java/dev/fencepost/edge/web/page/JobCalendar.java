@@ -1,5 +1,6 @@
 package dev.fencepost.edge.web.page;
 
+import dev.fencepost.run.History.Place;
 import dev.fencepost.run.History.Quarter;
 import dev.fencepost.run.Outcome;
 import java.time.DayOfWeek;
@@ -48,7 +49,7 @@ public record JobCalendar(List<Day> days, List<Label> months, List<Label> weekda
      * @param failed FAILED, TIMED_OUT, LEASE_LOST and ABANDONED
      * @param skipped SKIPPED_OVERLAP and DROPPED
      * @param style class of the cell: none, skip, ran and failed with a degree from 1 to 4
-     * @param older where the history of this day and those before begins; empty for a day without ticks
+     * @param link to the history of this day and those before it; empty for a day without ticks
      */
     public record Day(
             LocalDate date,
@@ -59,7 +60,7 @@ public record JobCalendar(List<Day> days, List<Label> months, List<Label> weekda
             int x,
             int y,
             String style,
-            String older) {
+            String link) {
 
         public int size() {
             return CELL;
@@ -134,7 +135,7 @@ public record JobCalendar(List<Day> days, List<Label> months, List<Label> weekda
         return LocalDate.ofInstant(now, zone).minusDays(DAYS - 1L);
     }
 
-    static JobCalendar of(List<Quarter> quarters, Instant now, ZoneId zone) {
+    static JobCalendar of(String job, List<Quarter> quarters, Instant now, ZoneId zone) {
         Map<LocalDate, Map<Outcome, Long>> byDay = new TreeMap<>();
         quarters.forEach(quarter -> byDay.computeIfAbsent(
                         LocalDate.ofInstant(quarter.start(), zone), day -> new EnumMap<>(Outcome.class))
@@ -149,7 +150,7 @@ public record JobCalendar(List<Day> days, List<Label> months, List<Label> weekda
             int week = (int) (ChronoUnit.DAYS.between(monday, date) / 7);
             int x = LEFT + week * STEP;
             int y = TOP + (date.getDayOfWeek().getValue() - 1) * STEP;
-            days.add(day(date, byDay.getOrDefault(date, Map.of()), most, x, y, zone));
+            days.add(day(job, date, byDay.getOrDefault(date, Map.of()), most, x, y, zone));
             if (i == 0 || date.getDayOfMonth() == 1) {
                 label(months, x, date);
             }
@@ -172,7 +173,7 @@ public record JobCalendar(List<Day> days, List<Label> months, List<Label> weekda
         months.add(new Label(x, BASELINE - 1, date.getMonth().getDisplayName(TextStyle.SHORT, Locale.ENGLISH)));
     }
 
-    private static Day day(LocalDate date, Map<Outcome, Long> ticks, long most, int x, int y, ZoneId zone) {
+    private static Day day(String job, LocalDate date, Map<Outcome, Long> ticks, long most, int x, int y, ZoneId zone) {
         long succeeded = ticks.getOrDefault(Outcome.SUCCEEDED, 0L);
         long failed = failed(ticks);
         long skipped = ticks.getOrDefault(Outcome.SKIPPED_OVERLAP, 0L) + ticks.getOrDefault(Outcome.DROPPED, 0L);
@@ -180,10 +181,11 @@ public record JobCalendar(List<Day> days, List<Label> months, List<Label> weekda
         String style = failed > 0
                 ? "failed-" + degree(failed, succeeded + failed)
                 : succeeded > 0 ? "ran-" + degree(succeeded, most) : skipped + cancelled > 0 ? "skips" : "none";
-        String older = ticks.isEmpty()
+        String link = ticks.isEmpty()
                 ? ""
-                : date.plusDays(1).atStartOfDay(zone).toInstant().toString();
-        return new Day(date, succeeded, failed, skipped, cancelled, x, y, style, older);
+                : JobHistory.address(
+                        job, new Place(date.plusDays(1).atStartOfDay(zone).toInstant(), ""), List.of());
+        return new Day(date, succeeded, failed, skipped, cancelled, x, y, style, link);
     }
 
     private static long failed(Map<Outcome, Long> ticks) {

@@ -1,6 +1,5 @@
 package dev.fencepost.edge.web.page;
 
-import dev.fencepost.edge.web.Problem;
 import dev.fencepost.host.Nearest;
 import dev.fencepost.host.Printable;
 import dev.fencepost.run.Attempt;
@@ -13,35 +12,28 @@ import io.quarkus.qute.TemplateInstance;
 import io.smallrye.common.annotation.RunOnVirtualThread;
 import io.vertx.core.http.HttpServerRequest;
 import jakarta.ws.rs.GET;
-import jakarta.ws.rs.HeaderParam;
 import jakarta.ws.rs.Path;
 import jakarta.ws.rs.PathParam;
-import jakarta.ws.rs.Produces;
 import jakarta.ws.rs.QueryParam;
 import jakarta.ws.rs.core.Context;
-import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.core.Response;
-import jakarta.ws.rs.sse.Sse;
-import jakarta.ws.rs.sse.SseEventSink;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /** One job: how it stands, what is in force for it, how it did, and what became of each slot. */
-@Path("/")
+@Path("/jobs/{job}")
 @RunOnVirtualThread
 public class JobResource {
 
     private static final int ATTEMPTS = 200;
 
     private final Page page;
-    private final Live live;
     private final JobBoards boards;
 
-    JobResource(Page page, Live live, JobBoards boards) {
+    JobResource(Page page, JobBoards boards) {
         this.page = page;
-        this.live = live;
         this.boards = boards;
     }
 
@@ -63,13 +55,7 @@ public class JobResource {
             DurationPlot plot,
             List<JobHistory.Choice> choices,
             Region history)
-            implements TemplateInstance {
-
-        /** Of the history that begins there. */
-        public String before(String key) {
-            return Links.job(id) + "?before=" + Links.encoded(key) + "#history";
-        }
-    }
+            implements TemplateInstance {}
 
     /** @param told what part of the history this is */
     record Part(
@@ -86,7 +72,6 @@ public class JobResource {
     record Unknown(Frame frame, String id, String near, String nearAddress) implements TemplateInstance {}
 
     @GET
-    @Path("jobs/{job}")
     public Response job(
             @Context HttpServerRequest request,
             @PathParam("job") String id,
@@ -111,7 +96,7 @@ public class JobResource {
 
     private static Whole whole(Visit visit, String id, JobBoard board, JobBoard.Look look) {
         JobBoard.Reading reading = look.reading();
-        Regions regions = JobBoard.forVisitor(visit, id, look);
+        Regions regions = new JobBoard.Viewer(visit, board).regions(look);
         Frame frame = Frame.of(visit, id, "jobs", "/live" + Links.job(id), regions.version());
         Configured configured = reading.configured();
         Job job = reading.job();
@@ -133,7 +118,7 @@ public class JobResource {
                                 .toList(),
                 advice == null ? "" : advice.text(),
                 advice != null && advice.isShort(),
-                JobCalendar.of(lasting.quarters(), reading.now(), reading.zone()),
+                JobCalendar.of(id, lasting.quarters(), reading.now(), reading.zone()),
                 DurationPlot.of(
                         attempts,
                         job == null ? null : job.ttl(),
@@ -186,29 +171,5 @@ public class JobResource {
                         shown,
                         near,
                         near.isEmpty() ? "" : Links.job(near)));
-    }
-
-    @GET
-    @Path("live/jobs/{job}")
-    @Produces(MediaType.SERVER_SENT_EVENTS)
-    public void follow(
-            @Context HttpServerRequest request,
-            @Context Sse sse,
-            @Context SseEventSink sink,
-            @PathParam("job") String id,
-            @QueryParam("seen") @Nullable String seen,
-            @HeaderParam("Last-Event-ID") @Nullable String last)
-            throws InterruptedException {
-        Visit visit = page.visit(request);
-        if (!Job.ID.matcher(id).matches()) {
-            throw Problem.notFound("there is no such job");
-        }
-        JobBoard board = boards.board(visit.open(), id);
-        live.follow(
-                request,
-                sse,
-                sink,
-                () -> JobBoard.forVisitor(visit, id, board.look()),
-                LiveResource.version(last == null ? seen : last));
     }
 }

@@ -206,7 +206,8 @@ final class JdbcOutbox implements Outbox {
 
     /** By the beginning of their keys, which are unique: a slot has few effects, a job may have a million. */
     private static final Sql EFFECTS_OF_SLOT = Sql.of("select " + VIEW_COLUMNS + """
-             from effect where key >= :from and key < :to and job = :job and slot_key = :slot_key order by id""");
+
+            from effect where key >= :from and key < :to and job = :job and slot_key = :slot_key order by id""");
 
     /** By an expression that no index has: otherwise all that was ever sent may be walked through in the order of ids. */
     private static final Sql UNFINISHED = effects("(settled_at is null or waits) and ", "id + 0");

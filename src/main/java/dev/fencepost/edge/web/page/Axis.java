@@ -16,6 +16,9 @@ final class Axis {
     /** An idle time longer than this part of all others is cut. */
     private static final double LONG = 0.4;
 
+    /** A shorter one is what everybody has to wait. */
+    private static final double LONG_MILLIS = 5_000;
+
     /** To this part of all others. */
     private static final double CUT = 0.12;
 
@@ -56,7 +59,7 @@ final class Axis {
         double sum = 0;
         boolean[] cut = new boolean[gaps];
         for (int i = 0; i < gaps; i++) {
-            if (idle[i] && lengths[i] > LONG * whole) {
+            if (idle[i] && lengths[i] > LONG_MILLIS && lengths[i] > LONG * whole) {
                 cut[i] = true;
                 lengths[i] = CUT * whole;
             }

@@ -152,7 +152,7 @@ final class TickPage {
         return new Region(
                 "state",
                 new State(
-                                Told.of(facts.tick().outcome()),
+                                told(facts),
                                 ShownText.of(facts.why()),
                                 again != null,
                                 again == null ? none() : Times.element(again, facts.zone()),
@@ -167,6 +167,12 @@ final class TickPage {
                                         .count(),
                                 awaySince == null ? "" : Times.local(awaySince, ZoneOffset.UTC))
                         .render());
+    }
+
+    private static Told told(TickFacts facts) {
+        return facts.tick().outcome() != null
+                ? Told.of(facts.tick().outcome())
+                : new Told(facts.lease() == null ? "waits" : "runs", Told.OPEN.sign(), Told.OPEN.style());
     }
 
     /**

@@ -118,7 +118,32 @@ public interface Outbox {
         /** It is not wanted any more. From UNKNOWN, PENDING to DEAD; DEAD and EXPIRED stop waiting. */
         GIVE_UP,
         /** Send it again. From DEAD, REFUSED or EXPIRED to PENDING, with its age counted anew. */
-        RETRY
+        RETRY;
+
+        /**
+         * Whether this can be ordered for an effect.
+         *
+         * @param waits whether it waits for a person
+         */
+        public boolean suits(EffectState state, boolean waits) {
+            return switch (this) {
+                case CONFIRMED ->
+                    state == EffectState.UNKNOWN || state == EffectState.DEAD || state == EffectState.EXPIRED;
+                case ABSENT -> state == EffectState.UNKNOWN;
+                case GIVE_UP ->
+                    switch (state) {
+                        case PENDING, UNKNOWN, DEAD, EXPIRED -> true;
+                        case REFUSED -> waits;
+                        case SENDING, CONFIRMED -> false;
+                    };
+                case RETRY -> state == EffectState.DEAD || state == EffectState.REFUSED || state == EffectState.EXPIRED;
+            };
+        }
+
+        /** Whether it is then sent: only such an order may override a newer token. */
+        public boolean sends() {
+            return this == ABSENT || this == RETRY;
+        }
     }
 
     /**

@@ -16,7 +16,7 @@ public interface History {
 
     /**
      * The registered jobs by id; the retired ones come last, and with them those that were only ever run by hand. What it costs does not
-     * grow with the history, but for the skips since a job's last success.
+     * grow with the history, but for what came after a job's last success.
      */
     List<JobSummary> jobs();
 
@@ -38,7 +38,7 @@ public interface History {
      * Whole ticks with their attempts, newest first, from a place on. What it costs does not grow with the history: of the ticks after the
      * place {@value #MOST_LOOKED_AT} are looked at.
      *
-     * @param before null for the newest
+     * @param before null for the newest; there need not be such a tick
      * @param outcomes empty for all, and then open ticks are among them
      * @param limit of ticks; each comes with 20 attempts at most, the newest
      */
@@ -56,7 +56,8 @@ public interface History {
     record Page(List<Entry> entries, @Nullable Place next) {}
 
     /**
-     * How many ticks with an outcome lie in each quarter of an hour, by outcome; a range counts at its last slot.
+     * How many ticks with an outcome lie in each quarter of an hour, by outcome; a range counts at its last slot. Oldest
+     * first. Reads the index entries of all these ticks.
      *
      * @param from ticks with earlier slots are left out
      */
@@ -77,7 +78,7 @@ public interface History {
     /** Newest first: one entry an attempt, and one for each tick that had none. Empty for an unknown job. */
     List<Entry> history(String job, int limit);
 
-    /** Of the newest 10,000 ticks of the job the success that ran longest; empty if none succeeded. */
+    /** Of the newest 10,000 attempts of the job the success that ran longest; empty if none succeeded. */
     Optional<Longest> longestSuccess(String job);
 
     /**
@@ -128,7 +129,7 @@ public interface History {
 
     /**
      * @param scheduleText the schedule by which the job was registered, or null if it never was
-     * @param registeredSince for a job that never was, since its first tick
+     * @param registeredSince for a job that never was, since the tick of its first slot
      * @param skippedInARow slots skipped since the last success
      * @param pause null if there is none; it may be past its end
      * @param deferral null if there is none; it may be past its end

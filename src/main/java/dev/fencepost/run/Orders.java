@@ -16,6 +16,14 @@ import org.jspecify.annotations.Nullable;
  */
 public interface Orders {
 
+    /** Characters of the reason of an order. */
+    int LONGEST_REASON = 500;
+
+    /** Whether a person may write this as the reason of an order; null is one that is left out. */
+    static boolean isReason(@Nullable String reason) {
+        return reason == null || (!reason.isBlank() && reason.length() <= LONGEST_REASON);
+    }
+
     /** What an order came to. */
     enum Answer {
         DONE,

@@ -47,6 +47,20 @@ public record Slot(String key, Instant at) {
         }
     }
 
+    /** The order or the calendar's slot of this key, or null where the text is neither. */
+    public static @Nullable Slot ofKey(String key) {
+        Slot order = ofManualKey(key);
+        if (order != null) {
+            return order;
+        }
+        try {
+            Instant at = Instant.parse(key);
+            return at.getNano() == 0 ? at(at) : null;
+        } catch (DateTimeParseException e) {
+            return null;
+        }
+    }
+
     /**
      * An order whose command only the caller knows: there is no second attempt at it. Its tick ends with its attempt, however that ends.
      */

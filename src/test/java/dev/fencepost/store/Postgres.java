@@ -38,12 +38,21 @@ public final class Postgres {
     }
 
     public static Database newDatabase() {
+        return newDatabase("");
+    }
+
+    /** One whose texts are sorted as in a dictionary, not by their codes. */
+    static Database newSortedDatabase() {
+        return newDatabase(" template template0 locale_provider icu icu_locale 'en-US'");
+    }
+
+    private static Database newDatabase(String options) {
         String name = "contract_" + DATABASES.incrementAndGet();
         String admin = Server.RUNNING.getJdbcUrl("postgres", "postgres");
         Database database = new Database(name, Server.RUNNING.getJdbcUrl("postgres", name), Server.RUNNING.getPort());
         try (Connection connection = DriverManager.getConnection(admin);
                 Statement statement = connection.createStatement()) {
-            statement.execute("create database " + name);
+            statement.execute("create database " + name + options);
         } catch (SQLException e) {
             throw new IllegalStateException(e);
         }

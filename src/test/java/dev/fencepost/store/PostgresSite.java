@@ -16,12 +16,17 @@ import java.util.List;
  */
 final class PostgresSite implements Site {
 
-    private final Postgres.Database database = Postgres.newDatabase();
+    private final Postgres.Database database;
     private final Connection connection;
     private final JdbcStore store;
     private final JdbcStore otherNode;
 
     PostgresSite() {
+        this(Postgres.newDatabase());
+    }
+
+    PostgresSite(Postgres.Database database) {
+        this.database = database;
         database.sql(
                 "alter database " + database.name() + " set search_path = public, test, pg_catalog",
                 "create schema test",

@@ -8,6 +8,7 @@ import dev.fencepost.edge.process.GuardInForce;
 import dev.fencepost.edge.process.OsPrograms;
 import dev.fencepost.edge.web.Tokens;
 import dev.fencepost.effect.SinkDefinition;
+import dev.fencepost.host.Printable;
 import dev.fencepost.host.Programs;
 import dev.fencepost.host.Spawner;
 import dev.fencepost.run.Action;

@@ -1,11 +1,13 @@
 package dev.fencepost.edge.cli;
 
 import dev.fencepost.edge.config.Finding;
-import dev.fencepost.edge.config.Nearest;
 import dev.fencepost.effect.EffectState;
 import dev.fencepost.effect.EffectView;
 import dev.fencepost.effect.Outbox;
+import dev.fencepost.host.Nearest;
+import dev.fencepost.host.Printable;
 import dev.fencepost.run.History.WriteEvent;
+import dev.fencepost.run.Orders;
 import java.io.PrintWriter;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -37,8 +39,6 @@ import picocli.CommandLine.Spec;
             "  fencepost effects retry KEY"
         })
 final class EffectsCommand implements Runnable {
-
-    private static final int LONGEST_REASON = 500;
 
     @Spec
     @SuppressWarnings("NullAway.Init")
@@ -324,8 +324,9 @@ final class EffectsCommand implements Runnable {
 
     private static int carryOut(
             SharedOptions shared, CommandSpec spec, String key, Outbox.Order order, String reason, boolean override) {
-        if (reason.isBlank() || reason.length() > LONGEST_REASON) {
-            throw new ParameterException(spec.commandLine(), "--reason: write 1 to " + LONGEST_REASON + " characters");
+        if (!Orders.isReason(reason)) {
+            throw new ParameterException(
+                    spec.commandLine(), "--reason: write 1 to " + Orders.LONGEST_REASON + " characters");
         }
         try (OpenedStore opened = OpenedStore.existing(shared, shared.jobsFileIfAny())) {
             if (opened.store().effect(key) == null) {

@@ -9,6 +9,7 @@ import dev.fencepost.edge.host.StateDirectory;
 import dev.fencepost.edge.host.StopSignals;
 import dev.fencepost.edge.host.Stopwatch;
 import dev.fencepost.edge.process.Foreground;
+import dev.fencepost.host.Printable;
 import dev.fencepost.host.Spawner;
 import dev.fencepost.lease.Lease;
 import dev.fencepost.lease.Leases;

@@ -4,8 +4,10 @@ import dev.fencepost.edge.config.Definition;
 import dev.fencepost.edge.config.Finding;
 import dev.fencepost.edge.config.JobsFile;
 import dev.fencepost.edge.config.Origin;
+import dev.fencepost.host.Printable;
 import dev.fencepost.lease.StoreException;
 import dev.fencepost.run.Job;
+import dev.fencepost.run.TtlAdvice;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -156,7 +158,7 @@ final class ExplainCommand implements Callable<Integer> {
                                         SlotText.iso(slot, definition.job().zone())))
                                 .toList(),
                 "warnings", warnings.stream().map(ValidateCommand::json).toList(),
-                "ttl_advice", advice.ttl == null ? null : advice.ttl.json());
+                "ttl_advice", advice.ttl == null ? null : json(advice.ttl));
     }
 
     private static Map<String, @Nullable Object> json(Definition.Value value) {
@@ -167,6 +169,15 @@ final class ExplainCommand implements Callable<Integer> {
                 "origin", origin.kind().name().toLowerCase(Locale.ROOT),
                 "line", origin.line() == 0 ? null : origin.line(),
                 "why", origin.why().isEmpty() ? null : origin.why());
+    }
+
+    private static Map<String, @Nullable Object> json(TtlAdvice advice) {
+        return Json.object(
+                "longest_success_ms", advice.longest().ran().toMillis(),
+                "successes", advice.longest().successes(),
+                "least_ms", advice.least().toMillis(),
+                "most_ms", advice.most().toMillis(),
+                "ttl_ms", advice.ttl().toMillis());
     }
 
     private static int width(List<String> texts) {

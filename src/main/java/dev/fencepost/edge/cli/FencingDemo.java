@@ -4,6 +4,7 @@ import dev.fencepost.edge.cli.DemoCommand.Workers;
 import dev.fencepost.edge.host.Stopwatch;
 import dev.fencepost.edge.jdbc.DemoResults;
 import dev.fencepost.edge.jdbc.DemoResults.Final;
+import dev.fencepost.host.Printable;
 import dev.fencepost.lease.Lease;
 import dev.fencepost.lease.StoreException;
 import java.io.PrintWriter;

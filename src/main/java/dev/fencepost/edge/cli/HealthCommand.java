@@ -2,6 +2,7 @@ package dev.fencepost.edge.cli;
 
 import dev.fencepost.edge.config.Finding;
 import dev.fencepost.edge.host.SystemThreads;
+import dev.fencepost.host.Printable;
 import java.io.PrintWriter;
 import java.net.URI;
 import java.net.URISyntaxException;

@@ -3,12 +3,13 @@ package dev.fencepost.edge.cli;
 import dev.fencepost.edge.config.DurationText;
 import dev.fencepost.edge.config.Finding;
 import dev.fencepost.edge.config.JobsFile;
-import dev.fencepost.edge.config.Nearest;
+import dev.fencepost.host.Nearest;
 import dev.fencepost.run.Attempt;
 import dev.fencepost.run.Classification;
 import dev.fencepost.run.History.Entry;
 import dev.fencepost.run.History.JobSummary;
 import dev.fencepost.run.History.Range;
+import dev.fencepost.run.Inquiry;
 import dev.fencepost.run.Outcome;
 import java.time.Duration;
 import java.time.Instant;
@@ -36,7 +37,6 @@ import picocli.CommandLine.Spec;
 final class HistoryCommand implements Callable<Integer> {
 
     private static final int MOST = 10_000;
-    private static final String RANGE = "range:";
 
     @Parameters(paramLabel = "JOB", description = "The id of the job.")
     @SuppressWarnings("NullAway.Init")
@@ -92,17 +92,12 @@ final class HistoryCommand implements Callable<Integer> {
         }
     }
 
-    /** The slot as scripts know it; of a range the last one. */
-    static String slot(String key) {
-        return key.startsWith(RANGE) ? key.substring(key.indexOf('/') + 1) : key;
-    }
-
     private static Map<String, @Nullable Object> json(Entry entry) {
         Attempt attempt = entry.attempt();
         Range range = entry.range();
         return Json.object(
                 "slot",
-                slot(entry.slotKey()),
+                Inquiry.slot(entry.slotKey()),
                 "outcome",
                 attempt == null ? entry.tickOutcome() : attempt.outcome(),
                 "tick_outcome",

@@ -5,6 +5,7 @@ import dev.fencepost.edge.config.Finding;
 import dev.fencepost.edge.config.Reading;
 import dev.fencepost.run.History.Longest;
 import dev.fencepost.run.Job;
+import dev.fencepost.run.TtlAdvice;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -7,6 +7,7 @@ import com.fasterxml.jackson.core.SerializableString;
 import com.fasterxml.jackson.core.StreamWriteFeature;
 import com.fasterxml.jackson.core.io.CharacterEscapes;
 import com.fasterxml.jackson.core.io.SerializedString;
+import dev.fencepost.host.Printable;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;

@@ -1,6 +1,7 @@
 package dev.fencepost.edge.cli;
 
 import dev.fencepost.edge.config.Finding;
+import dev.fencepost.host.Printable;
 import dev.fencepost.lease.FencingToken;
 import dev.fencepost.lease.Lease;
 import dev.fencepost.lease.LeaseView;

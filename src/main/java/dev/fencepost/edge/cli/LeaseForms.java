@@ -1,6 +1,5 @@
 package dev.fencepost.edge.cli;
 
-import dev.fencepost.lease.Incarnation;
 import dev.fencepost.lease.LeaseView;
 import dev.fencepost.lease.Owner;
 import java.util.Map;
@@ -8,8 +7,6 @@ import org.jspecify.annotations.Nullable;
 
 /** Leases and owners as people and scripts are shown them. */
 final class LeaseForms {
-
-    private static final int LONGEST_OWNER = 40;
 
     private LeaseForms() {}
 
@@ -39,18 +36,13 @@ final class LeaseForms {
         return Json.object("ok", refusal == null, "reason", refusal, "lease", view == null ? null : json(view));
     }
 
-    /** For a runner the beginning of its node's id and its pid ({@code 2f1c09ab/4711}); for others their name, cut to a readable length. */
+    /** {@link Owner#brief} */
     static String shortOwner(String text) {
-        Incarnation incarnation =
-                text.isBlank() || text.length() > Owner.MAX_LENGTH ? null : Incarnation.of(new Owner(text));
-        if (incarnation != null) {
-            return incarnation.nodeId().substring(0, 8) + "/" + incarnation.pid();
-        }
-        return text.length() <= LONGEST_OWNER ? text : text.substring(0, LONGEST_OWNER - 1) + "…";
+        return Owner.brief(text);
     }
 
     static String shortOwner(Owner owner) {
-        return shortOwner(owner.text());
+        return owner.brief();
     }
 
     /** For a cell without a value. */

@@ -3,6 +3,7 @@ package dev.fencepost.edge.cli;
 import dev.fencepost.edge.process.OutputLogReader;
 import dev.fencepost.edge.process.OutputLogReader.Entry;
 import dev.fencepost.edge.process.OutputLogReader.Source;
+import dev.fencepost.host.Printable;
 import dev.fencepost.host.Time;
 import java.io.IOException;
 import java.io.PrintWriter;

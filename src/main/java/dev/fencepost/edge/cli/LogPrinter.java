@@ -2,6 +2,7 @@ package dev.fencepost.edge.cli;
 
 import dev.fencepost.edge.process.OutputLogReader.Entry;
 import dev.fencepost.edge.process.OutputLogReader.Source;
+import dev.fencepost.host.Printable;
 import java.io.PrintWriter;
 import java.time.Instant;
 import java.time.ZoneOffset;

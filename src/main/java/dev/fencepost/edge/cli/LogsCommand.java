@@ -10,6 +10,7 @@ import dev.fencepost.edge.host.StateDirectory;
 import dev.fencepost.edge.process.OutputLogReader;
 import dev.fencepost.edge.process.OutputLogReader.Entry;
 import dev.fencepost.edge.process.RunFolders;
+import dev.fencepost.host.Printable;
 import dev.fencepost.host.Time;
 import dev.fencepost.lease.Incarnation;
 import dev.fencepost.lease.StoreException;

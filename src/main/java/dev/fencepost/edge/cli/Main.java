@@ -2,6 +2,7 @@ package dev.fencepost.edge.cli;
 
 import dev.fencepost.Node;
 import dev.fencepost.edge.host.SystemTime;
+import dev.fencepost.host.Printable;
 import dev.fencepost.lease.StoreException;
 import io.quarkus.runtime.annotations.QuarkusMain;
 import java.io.BufferedReader;

@@ -2,10 +2,12 @@ package dev.fencepost.edge.cli;
 
 import dev.fencepost.edge.config.Finding;
 import dev.fencepost.edge.config.JobsFile;
-import dev.fencepost.edge.config.Nearest;
 import dev.fencepost.edge.host.HostName;
+import dev.fencepost.host.Nearest;
+import dev.fencepost.host.Printable;
 import dev.fencepost.run.History.JobSummary;
 import dev.fencepost.run.Nodes.NodeView;
+import dev.fencepost.run.Orders;
 import dev.fencepost.run.Orders.Answer;
 import dev.fencepost.run.Pause;
 import java.time.Instant;
@@ -22,7 +24,6 @@ final class OrderForms {
 
     static final String REASON = "Kept with the order, for whoever asks why.";
 
-    private static final int LONGEST_REASON = 500;
     private static final int MOST_NAMES = 5;
     private static final int NODES_LOOKED_AT = 1_000;
 
@@ -36,9 +37,10 @@ final class OrderForms {
     }
 
     static @Nullable String reason(CommandSpec spec, @Nullable String reason) {
-        if (reason != null && (reason.isBlank() || reason.length() > LONGEST_REASON)) {
+        if (!Orders.isReason(reason)) {
             throw new ParameterException(
-                    spec.commandLine(), "--reason: write 1 to " + LONGEST_REASON + " characters, or leave it out");
+                    spec.commandLine(),
+                    "--reason: write 1 to " + Orders.LONGEST_REASON + " characters, or leave it out");
         }
         return reason;
     }

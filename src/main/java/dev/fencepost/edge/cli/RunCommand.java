@@ -9,6 +9,7 @@ import dev.fencepost.edge.host.Stopwatch;
 import dev.fencepost.effect.EffectState;
 import dev.fencepost.effect.EffectView;
 import dev.fencepost.host.Event;
+import dev.fencepost.host.Printable;
 import dev.fencepost.host.Spawner;
 import dev.fencepost.lease.Lease;
 import dev.fencepost.lease.Refusal;

@@ -2,19 +2,20 @@ package dev.fencepost.edge.cli;
 
 import dev.fencepost.edge.config.JobsFile;
 import dev.fencepost.edge.host.StateDirectory;
+import dev.fencepost.host.Printable;
 import dev.fencepost.lease.LeaseView;
 import dev.fencepost.run.Attempt;
 import dev.fencepost.run.History.Deferral;
 import dev.fencepost.run.History.JobSummary;
 import dev.fencepost.run.History.LastTick;
-import dev.fencepost.run.Job;
+import dev.fencepost.run.Inquiry;
+import dev.fencepost.run.NodeStanding;
 import dev.fencepost.run.Outcome;
 import dev.fencepost.run.Pause;
+import dev.fencepost.run.Standing;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.time.Instant;
-import java.time.ZoneId;
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -40,60 +41,14 @@ import picocli.CommandLine.Command;
         })
 final class StatusCommand implements Callable<Integer> {
 
-    private static final ZoneId UTC = ZoneId.of("Etc/UTC");
-
     private final SharedOptions shared;
 
     StatusCommand(SharedOptions shared) {
         this.shared = shared;
     }
 
-    /**
-     * A job of the file, of the store, or of both.
-     *
-     * @param lease only if it is live
-     * @param running only if it stands under that lease
-     * @param pause only if it is in force
-     * @param deferral only until its time has come
-     */
-    private record Line(
-            String id,
-            @Nullable Job job,
-            @Nullable JobSummary summary,
-            Map<Outcome, Long> counts,
-            @Nullable Instant next,
-            @Nullable LeaseView lease,
-            @Nullable Attempt running,
-            @Nullable Pause pause,
-            @Nullable Deferral deferral) {
-
-        static Line of(
-                String id, @Nullable Job job, @Nullable JobSummary summary, Map<Outcome, Long> counts, Instant now) {
-            LeaseView lease = summary == null
-                            || summary.lease() == null
-                            || !summary.lease().isLive()
-                    ? null
-                    : summary.lease();
-            Attempt open = summary == null ? null : summary.running();
-            boolean running = open != null && lease != null && open.runId().equals(lease.runId());
-            Pause pause = summary == null ? null : summary.pause();
-            Deferral deferral = summary == null ? null : summary.deferral();
-            return new Line(
-                    id,
-                    job,
-                    summary,
-                    counts,
-                    job == null ? null : job.schedule().next(now),
-                    lease,
-                    running ? open : null,
-                    pause != null && pause.isInForce(now) ? pause : null,
-                    deferral != null && deferral.until().isAfter(now) ? deferral : null);
-        }
-
-        ZoneId zone() {
-            return job == null ? UTC : job.zone();
-        }
-    }
+    /** A job with what its ticks came to. */
+    private record Line(Standing job, Map<Outcome, Long> counts) {}
 
     @Override
     public Integer call() {
@@ -105,7 +60,8 @@ final class StatusCommand implements Callable<Integer> {
                     opened.store().counts(),
                     opened.store().now());
             lines.forEach(this::warnOfOtherSchedule);
-            List<NodeLine> nodes = NodeLine.of(opened.store());
+            List<NodeStanding> nodes = NodeStanding.of(
+                    opened.store().nodes(NodeStanding.STARTS), opened.store().now());
             String node = node();
             if (shared.json()) {
                 Json.print(
@@ -127,19 +83,11 @@ final class StatusCommand implements Callable<Integer> {
         return ExitCode.FINE;
     }
 
-    /** In the order of the file, and then those that the store alone knows. */
     private static List<Line> lines(
             @Nullable JobsFile file, List<JobSummary> summaries, Map<String, Map<Outcome, Long>> counts, Instant now) {
-        Map<String, JobSummary> stored = new LinkedHashMap<>();
-        summaries.forEach(summary -> stored.put(summary.id(), summary));
-        List<Line> lines = new ArrayList<>();
-        if (file != null) {
-            file.jobs()
-                    .forEach(job -> lines.add(Line.of(
-                            job.id(), job, stored.remove(job.id()), counts.getOrDefault(job.id(), Map.of()), now)));
-        }
-        stored.forEach((id, summary) -> lines.add(Line.of(id, null, summary, counts.getOrDefault(id, Map.of()), now)));
-        return lines;
+        return Standing.of(file == null ? List.of() : file.jobs(), summaries, now).stream()
+                .map(job -> new Line(job, counts.getOrDefault(job.id(), Map.of())))
+                .toList();
     }
 
     private @Nullable String node() {
@@ -152,31 +100,27 @@ final class StatusCommand implements Callable<Integer> {
     }
 
     private void warnOfOtherSchedule(Line line) {
-        JobSummary summary = line.summary;
-        if (line.job == null || summary == null || summary.retired() || summary.scheduleText() == null) {
-            return;
-        }
-        String here = line.job.schedule().text();
-        if (!here.equals(summary.scheduleText())) {
+        if (line.job.hasOtherSchedule()) {
             shared.surroundings()
                     .err()
-                    .println("warning: " + line.id + ": the store has the schedule " + summary.scheduleText()
-                            + ", this file has " + here
+                    .println("warning: " + line.job.id() + ": the store has the schedule "
+                            + Objects.requireNonNull(line.job.summary()).scheduleText() + ", this file has "
+                            + Objects.requireNonNull(line.job.job()).schedule().text()
                             + "; the service has not reloaded it, or another node runs by another file");
         }
     }
 
     private static Map<String, @Nullable Object> json(Line line) {
-        Attempt running = line.running;
-        LeaseView lease = line.lease;
-        LastTick last = line.summary == null ? null : line.summary.last();
+        Attempt running = line.job.running();
+        LeaseView lease = line.job.lease();
+        LastTick last = line.job.summary() == null ? null : line.job.summary().last();
         return Json.object(
                 "id",
-                line.id,
+                line.job.id(),
                 "next_slot",
-                line.next,
+                line.job.next(),
                 "paused",
-                line.pause != null,
+                line.job.pause() != null,
                 "running",
                 running == null
                         ? null
@@ -200,7 +144,7 @@ final class StatusCommand implements Callable<Integer> {
                         ? null
                         : Json.object(
                                 "slot",
-                                HistoryCommand.slot(last.slotKey()),
+                                Inquiry.slot(last.slotKey()),
                                 "outcome",
                                 last.outcome(),
                                 "ended_at",
@@ -208,11 +152,15 @@ final class StatusCommand implements Callable<Integer> {
                 "counts",
                 counts(line.counts),
                 "pause",
-                OrderForms.json(line.pause),
+                OrderForms.json(line.job.pause()),
                 "deferred",
-                line.deferral == null
+                line.job.deferral() == null
                         ? null
-                        : Json.object("until", line.deferral.until(), "reason", line.deferral.reason()));
+                        : Json.object(
+                                "until",
+                                line.job.deferral().until(),
+                                "reason",
+                                line.job.deferral().reason()));
     }
 
     /** All eight, in a fixed order. */
@@ -251,20 +199,21 @@ final class StatusCommand implements Callable<Integer> {
         }
         TextTable table = new TextTable("JOB", "NEXT SLOT", "STATE", "LEASE", "LAST", "ENDED", "COUNTS");
         for (Line line : lines) {
-            LastTick last = line.summary == null ? null : line.summary.last();
+            LastTick last =
+                    line.job.summary() == null ? null : line.job.summary().last();
             table.row(
-                    line.id,
-                    line.next == null ? "-" : SlotText.local(line.next, line.zone()),
+                    line.job.id(),
+                    line.job.next() == null ? "-" : SlotText.local(line.job.next(), line.job.zone()),
                     state(line, file != null),
                     lease(line),
                     last == null ? "-" : lower(last.outcome()),
-                    last == null ? "-" : SlotText.local(last.endedAt(), line.zone()),
+                    last == null ? "-" : SlotText.local(last.endedAt(), line.job.zone()),
                     countsText(line.counts));
         }
         table.print(out);
         boolean first = true;
         for (Line line : lines) {
-            if (line.pause != null || line.deferral != null) {
+            if (line.job.pause() != null || line.job.deferral() != null) {
                 out.print(first ? System.lineSeparator() : "");
                 first = false;
                 out.println(Printable.text(stopped(line)));
@@ -274,19 +223,22 @@ final class StatusCommand implements Callable<Integer> {
 
     /** Since when, until when, by whom and why. */
     private static String stopped(Line line) {
-        Pause pause = line.pause;
+        Pause pause = line.job.pause();
         if (pause == null) {
-            Deferral deferral = Objects.requireNonNull(line.deferral);
-            return line.id + " is deferred until " + SlotText.local(deferral.until(), line.zone()) + " by a usage limit"
-                    + because(deferral.reason());
+            Deferral deferral = Objects.requireNonNull(line.job.deferral());
+            return line.job.id() + " is deferred until " + SlotText.local(deferral.until(), line.job.zone())
+                    + " by a usage limit" + because(deferral.reason());
         }
         String who = switch (pause.cause()) {
             case PERSON -> "by " + pause.by();
             case FAILURES -> "by the brake pause-after-failures";
             case AUTH -> "by the brake for logins";
         };
-        return line.id + " is paused " + who + " since " + SlotText.local(pause.since(), line.zone()) + " until "
-                + (pause.until() == null ? "fencepost resume " + line.id : SlotText.local(pause.until(), line.zone()))
+        return line.job.id() + " is paused " + who + " since " + SlotText.local(pause.since(), line.job.zone())
+                + " until "
+                + (pause.until() == null
+                        ? "fencepost resume " + line.job.id()
+                        : SlotText.local(pause.until(), line.job.zone()))
                 + because(pause.reason());
     }
 
@@ -295,36 +247,26 @@ final class StatusCommand implements Callable<Integer> {
     }
 
     private static String state(Line line, boolean thereIsAFile) {
-        if (line.running != null) {
-            return line.pause == null ? "running" : "running, paused";
-        }
-        if (line.lease != null) {
-            return "held";
-        }
-        if (line.summary != null && line.summary.running() != null) {
-            return "holder gone";
-        }
-        if (line.job == null && line.summary != null && line.summary.retired()) {
-            return line.summary.scheduleText() == null ? "by hand" : "retired";
-        }
-        if (line.pause != null) {
-            return "paused";
-        }
-        if (line.deferral != null) {
-            return "deferred";
-        }
-        if (line.job == null && line.summary != null) {
-            return thereIsAFile ? "not in this file" : "idle";
-        }
-        return line.summary == null ? "not seen yet" : "idle";
+        return switch (line.job.state()) {
+            case RUNNING -> line.job.pause() == null ? "running" : "running, paused";
+            case HELD -> "held";
+            case HOLDER_GONE -> "holder gone";
+            case RETIRED -> "retired";
+            case BY_HAND -> "by hand";
+            case PAUSED -> "paused";
+            case DEFERRED -> "deferred";
+            case NOT_IN_THIS_FILE -> thereIsAFile ? "not in this file" : "idle";
+            case NOT_SEEN_YET -> "not seen yet";
+            case IDLE -> "idle";
+        };
     }
 
     private static String lease(Line line) {
-        LeaseView lease = line.lease;
+        LeaseView lease = line.job.lease();
         return lease == null
                 ? "-"
                 : LeaseForms.shortOwner(Objects.requireNonNull(lease.owner())) + ", token " + lease.fence() + ", until "
-                        + SlotText.local(Objects.requireNonNull(lease.expiresAt()), line.zone());
+                        + SlotText.local(Objects.requireNonNull(lease.expiresAt()), line.job.zone());
     }
 
     private static String countsText(Map<Outcome, Long> counted) {

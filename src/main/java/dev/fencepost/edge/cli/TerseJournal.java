@@ -2,6 +2,7 @@ package dev.fencepost.edge.cli;
 
 import dev.fencepost.host.Event;
 import dev.fencepost.host.Journal;
+import dev.fencepost.host.Printable;
 import java.io.PrintWriter;
 
 /** For short commands: of all that happens, what a person has to know of is one line each. */

@@ -1,5 +1,6 @@
 package dev.fencepost.edge.cli;
 
+import dev.fencepost.host.Printable;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.Arrays;

@@ -4,6 +4,7 @@ import dev.fencepost.edge.config.DurationText;
 import dev.fencepost.edge.config.InstantText;
 import dev.fencepost.edge.config.JobsFile;
 import dev.fencepost.edge.host.Stopwatch;
+import dev.fencepost.host.Printable;
 import dev.fencepost.run.History.StoredTick;
 import dev.fencepost.run.Job;
 import dev.fencepost.run.Orders.Answer;

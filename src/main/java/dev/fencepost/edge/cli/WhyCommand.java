@@ -3,20 +3,15 @@ package dev.fencepost.edge.cli;
 import dev.fencepost.edge.config.InstantText;
 import dev.fencepost.edge.config.JobsFile;
 import dev.fencepost.edge.jdbc.JdbcStore;
+import dev.fencepost.host.Printable;
 import dev.fencepost.run.Attempt;
-import dev.fencepost.run.History.Entry;
 import dev.fencepost.run.History.JobSummary;
-import dev.fencepost.run.History.SlotHistory;
+import dev.fencepost.run.Inquiry;
 import dev.fencepost.run.Job;
-import dev.fencepost.run.Ticks.Situation;
 import dev.fencepost.run.Why;
 import dev.fencepost.schedule.Schedule;
-import dev.fencepost.schedule.ScheduleText;
 import dev.fencepost.schedule.Slot;
 import java.time.Instant;
-import java.time.ZoneId;
-import java.time.ZoneOffset;
-import java.util.List;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -41,9 +36,6 @@ import picocli.CommandLine.Spec;
             "  fencepost why digest --at 2026-03-29T08:00:00+02:00 --json"
         })
 final class WhyCommand implements Callable<Integer> {
-
-    private static final int EVENTS = 1_000;
-    private static final int NODES = 1_000;
 
     @Parameters(index = "0", paramLabel = "JOB", description = "The id of the job.")
     @SuppressWarnings("NullAway.Init")
@@ -87,25 +79,7 @@ final class WhyCommand implements Callable<Integer> {
             if (defined == null && summary == null) {
                 return OrderForms.unknown(shared, opened, file, id);
             }
-            ScheduleText stored = summary == null || summary.scheduleText() == null
-                    ? null
-                    : ScheduleText.parse(summary.scheduleText());
-            Schedule schedule = defined != null ? defined.schedule() : stored == null ? null : stored.schedule();
-            ZoneId zone = defined != null ? defined.zone() : stored == null ? ZoneOffset.UTC : stored.zone();
-            Instant now = store.now();
-            Slot slot = named != null ? named : newest(store, schedule, at == null ? now : at);
-            Situation situation = store.situation(id);
-            Why.Facts facts = new Why.Facts(
-                    id,
-                    zone,
-                    now,
-                    schedule,
-                    summary,
-                    situation == null ? null : situation.backlog().cursor(),
-                    slot,
-                    slot == null ? new SlotHistory(null, List.of(), null) : store.slot(id, slot),
-                    store.jobEvents(id, EVENTS),
-                    store.nodes(NODES));
+            Why.Facts facts = new Inquiry<>(store).facts(id, defined, summary, named, at);
             tell(facts, Why.of(facts));
         }
         return ExitCode.FINE;
@@ -114,19 +88,6 @@ final class WhyCommand implements Callable<Integer> {
     private static Slot slot(String written) {
         Slot order = Slot.ofManualKey(written);
         return order != null ? order : Slot.at(SharedOptions.orUsage("SLOT", written, InstantText::parse));
-    }
-
-    /** Of the schedule; of a name that has none, as that of an exec, the newest that is stored. */
-    private @Nullable Slot newest(JdbcStore store, @Nullable Schedule schedule, Instant at) {
-        if (schedule != null) {
-            Instant newest = schedule.latest(at);
-            return newest == null ? null : Slot.at(newest);
-        }
-        List<Entry> entries = store.history(id, 1);
-        String key = entries.isEmpty()
-                ? null
-                : HistoryCommand.slot(entries.getFirst().slotKey());
-        return key == null ? null : slot(key);
     }
 
     private void tell(Why.Facts facts, Why.Answer answer) {

@@ -1,5 +1,6 @@
 package dev.fencepost.edge.cli;
 
+import dev.fencepost.host.Printable;
 import dev.fencepost.lease.FencingToken;
 import dev.fencepost.lease.Leases;
 import dev.fencepost.lease.Owner;

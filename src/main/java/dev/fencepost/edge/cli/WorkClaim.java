@@ -1,6 +1,7 @@
 package dev.fencepost.edge.cli;
 
 import dev.fencepost.edge.remote.RemoteWorkQueue;
+import dev.fencepost.host.Printable;
 import dev.fencepost.lease.Owner;
 import dev.fencepost.lease.RunId;
 import dev.fencepost.work.NewItem;

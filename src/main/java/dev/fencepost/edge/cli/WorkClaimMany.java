@@ -1,5 +1,6 @@
 package dev.fencepost.edge.cli;
 
+import dev.fencepost.host.Printable;
 import dev.fencepost.host.Spawner;
 import dev.fencepost.lease.Owner;
 import dev.fencepost.lease.RunId;

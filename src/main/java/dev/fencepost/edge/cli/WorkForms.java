@@ -1,5 +1,6 @@
 package dev.fencepost.edge.cli;
 
+import dev.fencepost.host.Printable;
 import dev.fencepost.lease.Refusal;
 import dev.fencepost.work.Artifact;
 import dev.fencepost.work.Body;

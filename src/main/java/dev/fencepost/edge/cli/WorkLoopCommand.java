@@ -10,6 +10,7 @@ import dev.fencepost.edge.process.OsChildren;
 import dev.fencepost.edge.process.RunFolders;
 import dev.fencepost.edge.remote.RemoteWorkQueue;
 import dev.fencepost.host.Journal;
+import dev.fencepost.host.Printable;
 import dev.fencepost.host.Spawner;
 import dev.fencepost.lease.DeadlineWatch;
 import dev.fencepost.lease.Incarnation;

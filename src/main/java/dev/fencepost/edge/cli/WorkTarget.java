@@ -5,6 +5,7 @@ import dev.fencepost.edge.jdbc.JdbcStore;
 import dev.fencepost.edge.remote.BearerToken;
 import dev.fencepost.edge.remote.RemoteWorkQueue;
 import dev.fencepost.host.Journal;
+import dev.fencepost.host.Printable;
 import dev.fencepost.work.WorkQueue;
 import java.io.IOException;
 import java.net.InetAddress;

@@ -1,9 +1,9 @@
 package dev.fencepost.edge.config;
 
+import dev.fencepost.host.Written;
 import java.time.Duration;
 import java.time.format.DateTimeParseException;
 import java.time.temporal.ChronoUnit;
-import java.util.List;
 import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -97,19 +97,7 @@ public final class DurationText {
 
     /** Writes a duration so that {@link #parse(String)} reads the same one: {@code 45m}, {@code 1h 30m}, {@code 0s}. */
     public static String format(Duration duration) {
-        if (duration.isNegative() || !isWhole(duration, ChronoUnit.MILLIS)) {
-            return duration.toString();
-        }
-        StringBuilder text = new StringBuilder();
-        long left = duration.toMillis();
-        for (Unit unit : List.of(Unit.D, Unit.H, Unit.M, Unit.S, Unit.MS)) {
-            long n = left / unit.millis;
-            left -= n * unit.millis;
-            if (n > 0) {
-                text.append(text.isEmpty() ? "" : " ").append(n).append(unit.text());
-            }
-        }
-        return text.isEmpty() ? "0s" : text.toString();
+        return Written.duration(duration);
     }
 
     /** Whether nothing is left below this unit. */

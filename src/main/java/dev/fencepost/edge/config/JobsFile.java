@@ -1,6 +1,7 @@
 package dev.fencepost.edge.config;
 
 import dev.fencepost.effect.SinkDefinition;
+import dev.fencepost.host.Nearest;
 import dev.fencepost.run.Job;
 import dev.fencepost.run.RetentionPolicy;
 import java.nio.file.Path;

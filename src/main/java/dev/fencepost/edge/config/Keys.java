@@ -1,5 +1,6 @@
 package dev.fencepost.edge.config;
 
+import dev.fencepost.host.Nearest;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;

@@ -1,5 +1,6 @@
 package dev.fencepost.edge.config;
 
+import dev.fencepost.host.Nearest;
 import dev.fencepost.schedule.ScheduleException;
 import java.util.ArrayList;
 import java.util.HashSet;

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * <p>{@code {given}} is a table: the parts of the text {@code :given}, which have neither commas nor quotes and stand with commas between
  * them, as {@code given.value}, numbered from 1 by {@code given.place}. {@code {listed}} is a table too: of grants with what is handed in
  * or told under each, written by {@link Listed} as {@code :listed}. {@code id {among t}} asks whether the id is in table {@code t}.
- * {@code {quarter t}} numbers the quarters of an hour since 1970 in which slots of table {@code t} lie.
+ * {@code {quarter t}} is the beginning of the quarter of an hour in which a slot of table {@code t} lies.
  */
 sealed interface Dialect permits Dialect.Postgres, Dialect.Sqlite {
 
@@ -89,7 +89,7 @@ sealed interface Dialect permits Dialect.Postgres, Dialect.Sqlite {
                 case "skip_locked" -> "for update skip locked";
                 case "ms" -> "* interval '1 millisecond'";
                 case "epoch" -> "timestamptz 'epoch'";
-                case "quarter" -> "floor(extract(epoch from " + alias + "slot_at) / 900)::bigint";
+                case "quarter" -> "date_bin('15 minutes', " + alias + "slot_at, timestamptz 'epoch')";
                 case "given" -> GIVEN;
                 case "listed" -> LISTED;
                 // An array, since a planner that expects a thousand ids would rather read the whole table.
@@ -153,7 +153,7 @@ sealed interface Dialect permits Dialect.Postgres, Dialect.Sqlite {
                 case "next_fence" -> "fence + 1";
                 case "for_update", "skip_locked", "ms" -> "";
                 case "epoch" -> "0";
-                case "quarter" -> alias + "slot_at / 900000";
+                case "quarter" -> alias + "slot_at - " + alias + "slot_at % 900000";
                 case "given" -> GIVEN;
                 case "listed" -> LISTED;
                 case "among" -> "in (select " + alias + "id from " + table(alias) + ")";

@@ -10,84 +10,109 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** What happened, for people. Reads only. */
 final class JdbcHistory implements History {
 
-    /** The newest ticks are looked up job by job: asked the other way round, the question grows with the whole history. */
-    private static final Sql JOBS = Sql.of(
-            "select j.*, " + JdbcLeases.VIEW_COLUMNS
+    /** Hops from job to job in an index: a list of those that have ticks would read all ticks. */
+    static final String JOBS_WITH_TICKS = """
+            with recursive hop (job) as (
+                select min(job) from tick
+                union all
+                select (select min(n.job) from tick n where n.job > hop.job) from hop where hop.job is not null)""";
+
+    /**
+     * What a job's ticks tell is looked up job by job, by the beginning or the end of a range of an index: asked the other way round, the
+     * question grows with the whole history. Each look-up is an expression of its own and not a join, so that no server can read a whole
+     * table for it, whatever it takes the sizes to be; and {@code materialized} lets each be done once.
+     */
+    static final Sql JOBS = Sql.of(
+            JOBS_WITH_TICKS + " select j.*, " + JdbcLeases.VIEW_COLUMNS
                     + " from (select id, schedule_text, since, retired_at, defer_until, defer_reason, brakes_since, "
                     + JdbcOrders.PAUSE_COLUMNS
                     + """
                      from job
                         union all
-                        select t.job, null, min(t.opened_at), min(t.opened_at), null, null, null, null, null, null, null,
-                            null
-                        from tick t where not exists (select 1 from job k where k.id = t.job) group by t.job) j
+                        select t.job, null, t.since, t.since, null, null, null, null, null, null, null, null
+                        from (select hop.job, (
+                                select n.opened_at from tick n where n.job = hop.job order by n.slot_at limit 1) as since
+                            from hop where hop.job is not null
+                                and not exists (select 1 from job k where k.id = hop.job)) t) j
                     left join lease l on l.resource = j.id and l.fence > 0"""
                     + " order by case when j.retired_at is null then 0 else 1 end, j.id",
-            """
-            select t.job, t.slot_key, t.outcome, t.ended_at
-            from (select id from job union select job from tick) j
-            join tick t on t.job = j.id and t.slot_key = (
-                select n.slot_key from tick n where n.job = j.id and n.outcome is not null
-                order by n.slot_at desc, n.slot_key desc limit 1)""",
             """
             select a.run_id, a.job, a.slot_key, a.number, a.fence, a.owner, a.started_at, a.ended_at, a.outcome,
                 a.exit_code, a.signal, a.reason, a.classification
             from attempt a where a.ended_at is null""",
-            """
-            select j.id as job, (
-                select e.ended_at from tick e where e.job = j.id and e.outcome = 'SUCCEEDED' and e.ended_at is not null
-                order by e.ended_at desc limit 1) as success_at, (
-                select coalesce(sum(coalesce(k.range_count, 1)), 0) from tick k
-                where k.job = j.id and k.outcome = 'SKIPPED_OVERLAP' and k.slot_at > coalesce(s.slot_at, {epoch})) as skipped
-            from (select id from job union select job from tick) j
-            left join tick s on s.job = j.id and s.slot_key = (
-                select n.slot_key from tick n where n.job = j.id and n.outcome = 'SUCCEEDED'
-                order by n.slot_at desc, n.slot_key desc limit 1)""");
+            JOBS_WITH_TICKS + """
+            , known (job, slot_key, success_slot) as materialized (
+                select hop.job, (
+                    select n.slot_key from tick n where n.job = hop.job and n.outcome is not null
+                    order by n.slot_at desc, n.slot_key desc limit 1), (
+                    select n.slot_at from tick n where n.job = hop.job and n.outcome = 'SUCCEEDED'
+                    order by n.slot_at desc, n.slot_key desc limit 1)
+                from hop where hop.job is not null)
+            select k.job, k.slot_key, (
+                select t.outcome from tick t where t.job = k.job and t.slot_key = k.slot_key) as outcome, (
+                select t.ended_at from tick t where t.job = k.job and t.slot_key = k.slot_key) as ended_at, (
+                select n.ended_at from tick n where n.job = k.job and n.outcome = 'SUCCEEDED' and n.ended_at is not null
+                order by n.ended_at desc, n.slot_key desc limit 1) as success_at, (
+                select coalesce(sum(coalesce(n.range_count, 1)), 0) from tick n
+                where n.job = k.job and n.outcome = 'SKIPPED_OVERLAP' and n.slot_at > coalesce(k.success_slot, {epoch})
+                ) as skipped
+            from known k""");
 
     private static final Sql COUNTS = Sql.of("""
             select job, outcome, sum(coalesce(range_count, 1)) as ticks from tick
             where outcome is not null group by job, outcome""");
 
-    /** From the slot on that lies so many back: a place of the index, not a number of rows to be sorted. */
-    private static final Sql NEWEST = Sql.of("""
-            select t.job, t.slot_key, t.outcome, coalesce(t.range_count, 1) as ticks
-            from {given} join tick t on t.job = given.value and t.slot_at >= coalesce((
-                select n.slot_at from tick n where n.job = given.value
-                order by n.slot_at desc limit 1 offset :offset), {epoch})
-            order by t.job, t.slot_at desc, t.slot_key desc""");
+    /** One text for each job, of marks with commas between them: count, outcome and key. A join might read all ticks. */
+    static final Sql NEWEST = Sql.of("""
+            select given.value as job, (
+                select string_agg(coalesce(n.range_count, 1) || ' ' || coalesce(n.outcome, '') || ' ' || n.slot_key, ','
+                    order by n.slot_at desc, n.slot_key desc)
+                from (
+                    select slot_at, slot_key, outcome, range_count from tick where job = given.value
+                    order by slot_at desc, slot_key desc limit :ticks) n) as marks
+            from {given}""");
 
-    private static final Sql PAGE = Sql.of("""
-            select t.slot_key, t.slot_at, t.outcome as tick_outcome, t.ended_at as tick_ended_at, t.reason as tick_reason,
-                t.range_count, t.range_first, a.run_id, a.job, a.number, a.fence, a.owner, a.started_at, a.ended_at,
-                a.outcome, a.exit_code, a.signal, a.reason, a.classification
-            from (
-                select * from (
-                    select * from tick where job = :job and slot_at <= :at and (slot_at < :at or slot_key < :key)
-                    order by slot_at desc, slot_key desc limit :looked_at) l
-                where :outcomes = '' or replace(:outcomes, ',' || l.outcome || ',', '') <> :outcomes
-                order by l.slot_at desc, l.slot_key desc limit :limit) t
+    private static final String BEFORE = " from tick where job = :job and (slot_at, slot_key) < (:at, :key)"
+            + " order by slot_at desc, slot_key desc limit ";
+
+    /** Which ticks, in the index alone; then what is known of those. */
+    private static Sql page(String wanted) {
+        return Sql.of("select t.slot_key, t.slot_at, t.outcome as tick_outcome, t.ended_at as tick_ended_at,"
+                + " t.reason as tick_reason, t.range_count, t.range_first, a.run_id, a.job, a.number, a.fence, a.owner,"
+                + " a.started_at, a.ended_at, a.outcome, a.exit_code, a.signal, a.reason, a.classification"
+                + " from (select * from (select job, slot_key, slot_at, outcome" + BEFORE + ":looked_at) l" + wanted
+                + """
+                 order by l.slot_at desc, l.slot_key desc limit :limit) p
+            join tick t on t.job = p.job and t.slot_key = p.slot_key
             left join attempt a on a.job = t.job and a.slot_key = t.slot_key and a.number > (
                 select max(m.number) - 20 from attempt m where m.job = t.job and m.slot_key = t.slot_key)
-            order by t.slot_at desc, t.slot_key desc, a.number desc""", """
-            select slot_at, slot_key from tick where job = :job and slot_at <= :at and (slot_at < :at or slot_key < :key)
-            order by slot_at desc, slot_key desc limit 1 offset :last""");
+            order by t.slot_at desc, t.slot_key desc, a.number desc""");
+    }
 
-    private static final Sql QUARTERS = Sql.of("""
-            select quarter, outcome, sum(ticks) as ticks from (
-                select {quarter t} as quarter, t.outcome, coalesce(t.range_count, 1) as ticks
+    static final Sql PAGE = page("");
+    static final Sql PAGE_OF_OUTCOMES = page(" where l.outcome in (select given.value from {given})");
+
+    private static final Sql END_OF_PAGE = Sql.of("select slot_at, slot_key" + BEFORE + "1 offset :last");
+
+    /** Sorted by the caller: asked for an order, a server that expects few rows sorts all ticks instead of counting them. */
+    static final Sql QUARTERS = Sql.of("""
+            select quarter, outcome, count(*) + coalesce(sum(further), 0) as ticks from (
+                select {quarter t} as quarter, t.outcome, t.range_count - 1 as further
                 from tick t where t.job = :job and t.slot_at >= :from and t.outcome is not null) q
-            group by quarter, outcome order by quarter, outcome""");
+            group by quarter, outcome""");
 
     private static final Sql ATTEMPTS = Sql.of("select " + JdbcTicks.ATTEMPT_COLUMNS
             + " from attempt where job = :job order by started_at desc limit :limit");
@@ -111,39 +136,36 @@ final class JdbcHistory implements History {
     private static final Sql EVENTS_OF =
             Sql.of(EVENT_COLUMNS + "where resource = :resource order by id desc limit :limit");
 
-    private static final Sql EVENTS_OF_RUNS =
-            Sql.of(EVENT_COLUMNS + "where run_id in (select given.value from {given}) order by id limit 1000");
+    /** By an expression that no index has: otherwise all events may be walked through in the order of ids. */
+    static final Sql EVENTS_OF_RUNS = Sql.of("with wanted as (select given.value as id from {given}) " + EVENT_COLUMNS
+            + "where run_id {among wanted} order by id + 0 limit 1000");
 
-    private static final Sql SLOT = Sql.of(
-            """
-            select t.slot_at, t.outcome, t.reason, t.opened_at, t.ended_at, t.ordered, t.not_before, t.range_count,
-                t.range_first
-            from tick t where t.job = :job and (t.slot_key = :slot_key
-                or (t.range_count is not null and t.slot_at >= :at and t.range_first <= :at))
-            order by case when t.slot_key = :slot_key then 0 else 1 end limit 1""",
+    private static final String STORED_TICK = " slot_at, outcome, reason, opened_at, ended_at, ordered, not_before,"
+            + " range_count, range_first from tick where job = :job ";
+
+    /**
+     * Its own row comes before that of a range. Attempts at one job follow each other, so what ran at an instant is among the last that
+     * were started before it.
+     */
+    static final Sql SLOT = Sql.of(
+            "select 0 as place," + STORED_TICK + "and slot_key = :slot_key union all select 1 as place," + STORED_TICK
+                    + "and range_count is not null and slot_at >= :at and range_first <= :at order by place limit 1",
             "select " + JdbcTicks.ATTEMPT_COLUMNS
                     + " from attempt where job = :job and slot_key = :slot_key order by number desc limit 100",
             "select " + JdbcTicks.ATTEMPT_COLUMNS + """
-                     from attempt where job = :job and slot_key <> :slot_key and started_at < :at
-                        and (ended_at is null or ended_at >= :at)
+                     from (select * from attempt where job = :job and started_at < :at
+                        order by started_at desc limit 100) a
+                    where slot_key <> :slot_key and (ended_at is null or ended_at >= :at)
                     order by started_at desc limit 1""");
 
     private static final Sql KEPT = Sql.of(
             "select " + JdbcTicks.ATTEMPT_COLUMNS + ", output_tail from attempt where run_id = :run_id and job = :job");
 
-    /** Attempts are looked up tick by tick: joined, the planner may read them all. */
     static final Sql LONGEST_SUCCESS = Sql.of("""
-            select r.started_at, r.ended_at, count(*) over () as successes
+            select started_at, ended_at, count(*) over () as successes
             from (
-                select t.ended_at, (
-                    select a.started_at from attempt a
-                    where a.job = t.job and a.slot_key = t.slot_key and a.outcome = 'SUCCEEDED'
-                    order by a.number desc limit 1) as started_at
-                from (
-                    select job, slot_key, outcome, ended_at from tick where job = :job order by slot_at desc limit 10000) t
-                where t.outcome = 'SUCCEEDED') r
-            where r.started_at is not null
-            order by r.ended_at - r.started_at desc limit 1""");
+                select started_at, ended_at, outcome from attempt where job = :job order by started_at desc limit 10000) a
+            where outcome = 'SUCCEEDED' order by ended_at - started_at desc limit 1""");
 
     /** After every tick that there is. */
     private static final Place NEWEST_PLACE = new Place(Instant.parse("9999-12-31T00:00:00Z"), "");
@@ -160,15 +182,13 @@ final class JdbcHistory implements History {
             List<List<Row>> answers = session.run(JOBS, Params.none()).stream()
                     .map(Session.Answer::rows)
                     .toList();
-            Map<String, Row> lasts = byJob(answers.get(1));
-            Map<String, Row> runnings = byJob(answers.get(2));
-            Map<String, Row> successes = byJob(answers.get(3));
+            Map<String, Row> runnings = byJob(answers.get(1));
+            Map<String, Row> ticks = byJob(answers.get(2));
             List<JobSummary> summaries = new ArrayList<>();
             for (Row row : answers.getFirst()) {
                 String id = row.text("id");
-                Row last = lasts.get(id);
                 Row running = runnings.get(id);
-                Row success = successes.get(id);
+                Row told = ticks.get(id);
                 summaries.add(new JobSummary(
                         id,
                         row.optionalText("schedule_text"),
@@ -176,20 +196,20 @@ final class JdbcHistory implements History {
                         row.optionalInstant("retired_at") != null,
                         lease(row),
                         running == null ? null : JdbcTicks.attempt(running),
-                        last == null
-                                ? null
-                                : new LastTick(
-                                        last.text("slot_key"),
-                                        Outcome.valueOf(last.text("outcome")),
-                                        last.instant("ended_at")),
-                        success == null ? null : success.optionalInstant("success_at"),
-                        success == null ? 0 : success.number("skipped"),
+                        told == null ? null : last(told),
+                        told == null ? null : told.optionalInstant("success_at"),
+                        told == null ? 0 : told.number("skipped"),
                         JdbcOrders.pause(row),
                         deferral(row),
                         row.optionalInstant("brakes_since")));
             }
             return summaries;
         });
+    }
+
+    private static @Nullable LastTick last(Row told) {
+        String key = told.optionalText("slot_key");
+        return key == null ? null : new LastTick(key, Outcome.valueOf(told.text("outcome")), told.instant("ended_at"));
     }
 
     /** The first of each job. */
@@ -213,17 +233,27 @@ final class JdbcHistory implements History {
 
     @Override
     public Map<String, List<Mark>> newest(Collection<String> jobs, int ticks) {
-        Params params = Params.of("given", String.join(",", jobs)).and("offset", ticks - 1);
+        if (ticks < 1) {
+            throw new IllegalArgumentException("at least one tick a job is asked for, not " + ticks);
+        }
+        Params params = Params.of("given", String.join(",", jobs)).and("ticks", ticks);
         return database.read("newest ticks", session -> {
             Map<String, List<Mark>> newest = new HashMap<>();
             for (Row row : session.one(NEWEST, params).rows()) {
-                List<Mark> marks = newest.computeIfAbsent(row.text("job"), job -> new ArrayList<>());
-                if (marks.size() < ticks) { // manual ones may share their instant
-                    marks.add(new Mark(row.text("slot_key"), outcome(row, "outcome"), row.number("ticks")));
+                String marks = row.optionalText("marks");
+                if (marks != null) {
+                    newest.put(
+                            row.text("job"),
+                            Stream.of(marks.split(",")).map(JdbcHistory::mark).toList());
                 }
             }
             return newest;
         });
+    }
+
+    private static Mark mark(String text) {
+        String[] parts = text.split(" ", 3);
+        return new Mark(parts[2], parts[1].isEmpty() ? null : Outcome.valueOf(parts[1]), Long.parseLong(parts[0]));
     }
 
     private static @Nullable Outcome outcome(Row row, String column) {
@@ -233,29 +263,38 @@ final class JdbcHistory implements History {
 
     @Override
     public Page page(String job, @Nullable Place before, Collection<Outcome> outcomes, int limit) {
+        if (limit < 1) {
+            throw new IllegalArgumentException("a page has at least one tick, not " + limit);
+        }
         Place place = before == null ? NEWEST_PLACE : before;
         Params params = Params.of("job", job)
                 .and("at", place.slotAt())
                 .and("key", place.slotKey())
-                .and(
-                        "outcomes",
-                        outcomes.isEmpty()
-                                ? ""
-                                : "," + outcomes.stream().map(Enum::name).collect(Collectors.joining(",,")) + ",")
-                .and("limit", limit)
+                .and("given", outcomes.stream().map(Enum::name).collect(Collectors.joining(",")))
+                .and("limit", limit + 1) // whether there is one more
                 .and("looked_at", MOST_LOOKED_AT)
                 .and("last", MOST_LOOKED_AT - 1);
         return database.read("history of " + job, session -> {
-            List<Session.Answer> answers = session.run(PAGE, params);
-            List<Row> rows = answers.getFirst().rows();
-            Row end = answers.getLast().first();
-            long found =
-                    rows.stream().map(row -> row.text("slot_key")).distinct().count();
-            Row last = found >= limit ? rows.getLast() : end;
-            return new Page(
-                    rows.stream().map(JdbcHistory::entry).toList(),
-                    last == null ? null : new Place(last.instant("slot_at"), last.text("slot_key")));
+            List<Entry> entries = new ArrayList<>();
+            Row last = null;
+            int ticks = 0;
+            for (Row row : session.one(outcomes.isEmpty() ? PAGE : PAGE_OF_OUTCOMES, params)
+                    .rows()) {
+                if (last == null || !last.text("slot_key").equals(row.text("slot_key"))) {
+                    if (ticks == limit) {
+                        return new Page(entries, place(last));
+                    }
+                    ticks++;
+                }
+                entries.add(entry(row));
+                last = row;
+            }
+            return new Page(entries, place(session.one(END_OF_PAGE, params).first()));
         });
+    }
+
+    private static @Nullable Place place(@Nullable Row row) {
+        return row == null ? null : new Place(row.instant("slot_at"), row.text("slot_key"));
     }
 
     @Override
@@ -265,9 +304,8 @@ final class JdbcHistory implements History {
                 "ticks by time of " + job,
                 session -> session.one(QUARTERS, params).rows().stream()
                         .map(row -> new Quarter(
-                                Instant.ofEpochSecond(row.number("quarter") * 900),
-                                Outcome.valueOf(row.text("outcome")),
-                                row.number("ticks")))
+                                row.instant("quarter"), Outcome.valueOf(row.text("outcome")), row.number("ticks")))
+                        .sorted(Comparator.comparing(Quarter::start).thenComparing(Quarter::outcome))
                         .toList());
     }
 

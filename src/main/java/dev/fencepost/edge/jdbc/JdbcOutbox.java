@@ -204,9 +204,8 @@ final class JdbcOutbox implements Outbox {
     private static final Sql EFFECTS = effects("", "id");
     private static final Sql EFFECTS_OF_JOB = effects("job = :job and ", "id");
 
-    /** By the beginning of their keys, which are unique: a slot has few effects, a job may have a million. */
-    private static final Sql EFFECTS_OF_SLOT = Sql.of("select " + VIEW_COLUMNS + """
-             from effect where key >= :from and key < :to and job = :job and slot_key = :slot_key order by id""");
+    private static final Sql EFFECTS_OF_SLOT =
+            Sql.of("select " + VIEW_COLUMNS + " from effect where job = :job and slot_key = :slot_key order by id + 0");
 
     /** By an expression that no index has: otherwise all that was ever sent may be walked through in the order of ids. */
     private static final Sql UNFINISHED = effects("(settled_at is null or waits) and ", "id + 0");
@@ -490,12 +489,9 @@ final class JdbcOutbox implements Outbox {
 
     @Override
     public List<EffectView> effectsOf(String job, String slotKey) {
-        String stem = job + "@" + slotKey;
-        Params params = Params.of("job", job)
-                .and("slot_key", slotKey)
-                .and("from", stem + "/")
-                .and("to", stem + (char) ('/' + 1));
-        return database.read("effects of " + stem, session -> views(session.one(EFFECTS_OF_SLOT, params)));
+        Params params = Params.of("job", job).and("slot_key", slotKey);
+        return database.read(
+                "effects of " + slotKey + " of " + job, session -> views(session.one(EFFECTS_OF_SLOT, params)));
     }
 
     @Override
@@ -533,10 +529,10 @@ final class JdbcOutbox implements Outbox {
             Row row = session.run(LOCKED, params).getLast().rows().getFirst();
             EffectState state = EffectState.valueOf(row.text("state"));
             Fence known = known(row);
-            if (!allows(order, state, row.truth("waits"))) {
+            if (!order.suits(state, row.truth("waits"))) {
                 return Optional.of("effect " + key + " is " + state + ": " + instead(order, state));
             }
-            boolean again = order == Order.RETRY || order == Order.ABSENT;
+            boolean again = order.sends();
             if (again && !override && !known.lets(token(row), run(row))) {
                 return Optional.of("effect " + key + " is not sent again without an override: " + tokens(row, known));
             }
@@ -554,20 +550,6 @@ final class JdbcOutbox implements Outbox {
             }
             return Optional.empty();
         });
-    }
-
-    private static boolean allows(Order order, EffectState state, boolean waits) {
-        return switch (order) {
-            case CONFIRMED -> state == EffectState.UNKNOWN || state == EffectState.DEAD || state == EffectState.EXPIRED;
-            case ABSENT -> state == EffectState.UNKNOWN;
-            case GIVE_UP ->
-                switch (state) {
-                    case PENDING, UNKNOWN, DEAD, EXPIRED -> true;
-                    case REFUSED -> waits;
-                    case SENDING, CONFIRMED -> false;
-                };
-            case RETRY -> state == EffectState.DEAD || state == EffectState.REFUSED || state == EffectState.EXPIRED;
-        };
     }
 
     /** What a person can do where an order does not fit. */

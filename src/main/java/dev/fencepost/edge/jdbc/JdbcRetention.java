@@ -36,7 +36,8 @@ final class JdbcRetention implements Retention {
                 order by t.ended_at, t.slot_key limit :limit)
             delete from tick where job = :job and outcome is not null and slot_key {among gone} returning slot_key""");
 
-    private static final Sql JOBS = Sql.of("select distinct job from tick order by job");
+    private static final Sql JOBS =
+            Sql.of(JdbcHistory.JOBS_WITH_TICKS + " select job from hop where job is not null order by job");
 
     private static final Sql ATTEMPTS = Sql.of("""
             with gone as (select given.value as id from {given})

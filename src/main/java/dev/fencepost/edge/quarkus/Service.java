@@ -9,6 +9,7 @@ import dev.fencepost.edge.config.DurationText;
 import dev.fencepost.edge.config.JobsFile;
 import dev.fencepost.edge.host.HostName;
 import dev.fencepost.edge.host.StateDirectory;
+import dev.fencepost.edge.host.SystemTime;
 import dev.fencepost.edge.jdbc.JdbcStore;
 import dev.fencepost.edge.notify.Notifications;
 import dev.fencepost.edge.process.OsPrograms;
@@ -16,6 +17,7 @@ import dev.fencepost.edge.web.Api;
 import dev.fencepost.edge.web.Artifacts;
 import dev.fencepost.edge.web.Tokens;
 import dev.fencepost.edge.web.page.Page;
+import dev.fencepost.edge.web.page.RecentRenewals;
 import dev.fencepost.host.Time;
 import dev.fencepost.run.Job;
 import dev.fencepost.run.JobLoop;
@@ -101,7 +103,8 @@ public class Service {
     void start(ServeArguments arguments, JobsFile file) throws IOException {
         List<Job> jobs = file.jobs();
         ServiceJournal journal = new ServiceJournal(meters, jobs);
-        Assembly assembly = new Assembly(journal);
+        RecentRenewals renewals = new RecentRenewals(journal, new SystemTime());
+        Assembly assembly = new Assembly(renewals);
         StateDirectory directory = StateDirectory.open(arguments.stateDir(), assembly.entropy());
         JdbcStore store = assembly.store(arguments.storeUrl(file));
         GuardedStore guarded = new GuardedStore(store, meters, journal);
@@ -136,7 +139,8 @@ public class Service {
                 directory.nodeId(),
                 assembly.time(),
                 assembly.entropy(),
-                journal));
+                journal,
+                renewals));
         Upkeep upkeeping = new Upkeep(this::fileInForce, guarded, node::isPrepared, assembly.time(), journal);
         if (file.workKeep() != null) {
             upkeeping.addWork(file.workKeep(), artifacts);

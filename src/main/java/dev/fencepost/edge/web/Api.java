@@ -213,6 +213,12 @@ public class Api {
         return open.proxies().client(peer, request.headers().getAll(TrustedProxies.HEADER));
     }
 
+    /** The counts of this queue's items that its callers share; null while the API is not open on it. */
+    public @Nullable QueueCounts countsOf(WorkQueue work) {
+        Open now = open;
+        return now != null && now.parts().work() == work ? now.counts() : null;
+    }
+
     void record(Event event) {
         Open now = open;
         if (now != null) {

@@ -9,7 +9,7 @@ public interface ProblemPage {
 
     boolean isFor(HttpServerRequest request);
 
-    Response response(Problem problem);
+    Response response(Problem problem, HttpServerRequest request);
 
     void send(HttpServerResponse response, Problem problem);
 }

@@ -12,6 +12,7 @@ import jakarta.ws.rs.WebApplicationException;
 import jakarta.ws.rs.core.Response;
 import jakarta.ws.rs.core.Response.ResponseBuilder;
 import org.jboss.resteasy.reactive.server.ServerExceptionMapper;
+import org.jspecify.annotations.Nullable;
 
 /** Makes a problem document of whatever went wrong. No stack trace, name of a class or text of a library leaves the house. */
 @Singleton
@@ -20,6 +21,7 @@ public class Problems {
     private static final String PROBLEM_JSON = "application/problem+json";
     private static final int BROKEN = 500;
     private static final int MOST_ADDRESS = 4_000;
+    private static final int MOST_FORM = 64 << 10;
     private static final int FIRST = 1_000;
     private static final long LINGER_MILLIS = 2_000;
 
@@ -31,23 +33,39 @@ public class Problems {
         this.page = page;
     }
 
-    /** An address that is too long gets no further. The server's own limit, whose answer has no body, lies far above this one. */
-    void limitAddresses(@Observes Filters filters) {
+    /**
+     * An address that is too long gets no further. The server's own limit, whose answer has no body, lies far above this one. Nor does a
+     * form that is larger than any of the page's, or does not say how large it is: it would be read into memory.
+     */
+    void limit(@Observes Filters filters) {
         filters.register(
                 context -> {
-                    String address = context.request().uri();
-                    if (address.length() > MOST_ADDRESS) {
-                        answer(
-                                context,
-                                Problem.of(
-                                        414,
-                                        "URI too long",
-                                        "the address has more than " + MOST_ADDRESS + " characters"));
-                    } else {
+                    Problem problem = whyTooLarge(context.request());
+                    if (problem == null) {
                         context.next();
+                    } else {
+                        answer(context, problem);
                     }
                 },
                 FIRST);
+    }
+
+    private @Nullable Problem whyTooLarge(HttpServerRequest request) {
+        if (request.uri().length() > MOST_ADDRESS) {
+            return Problem.of(414, "URI too long", "the address has more than " + MOST_ADDRESS + " characters");
+        }
+        if (!page.isFor(request)) {
+            return null;
+        }
+        String length = request.getHeader("Content-Length");
+        if (length == null) {
+            return request.getHeader("Transfer-Encoding") == null
+                    ? null
+                    : Problem.of(411, "Length required", "a form has to say how long it is, by Content-Length");
+        }
+        return length.matches("\\d{1,5}") && Integer.parseInt(length) <= MOST_FORM
+                ? null
+                : Problem.tooLarge("a form has at most " + MOST_FORM + " bytes");
     }
 
     private void answer(RoutingContext context, Problem problem) {
@@ -93,12 +111,24 @@ public class Problems {
         if (status < 400) {
             return e.getResponse();
         }
+        boolean isPage = page.isFor(request.request());
         ResponseBuilder response = Response.fromResponse(response(
                 switch (status) {
-                    case 404 -> Problem.notFound("there is nothing at this address; /q/openapi says what there is");
+                    case 404 ->
+                        Problem.notFound(
+                                "there is nothing at this address" + (isPage ? "" : "; /q/openapi says what there is"));
                     case 405 -> Problem.of(405, "Method not allowed", "this address has no such method");
-                    case 406 -> Problem.of(406, "Not acceptable", "answers are application/json here");
-                    case 415 -> Problem.of(415, "Unsupported media type", "send Content-Type: application/json");
+                    case 406 ->
+                        Problem.of(
+                                406,
+                                "Not acceptable",
+                                "answers are " + (isPage ? "text/html" : "application/json") + " here");
+                    case 415 ->
+                        Problem.of(
+                                415,
+                                "Unsupported media type",
+                                "send Content-Type: "
+                                        + (isPage ? "application/x-www-form-urlencoded" : "application/json"));
                     default -> Problem.of(status, "Refused", "the request cannot be served as it is");
                 },
                 request));
@@ -143,7 +173,7 @@ public class Problems {
 
     private Response response(Problem problem, RoutingContext request) {
         if (page.isFor(request.request())) {
-            return page.response(problem);
+            return page.response(problem, request.request());
         }
         ResponseBuilder response = Response.status(problem.status())
                 .entity(Forms.bytes(Forms.problem(problem)))

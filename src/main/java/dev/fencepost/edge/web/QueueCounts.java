@@ -11,7 +11,7 @@ import java.util.concurrent.locks.ReentrantLock;
  * it took, and at most a minute. However many ask, the store spends a tenth of one connection's time on it. A count that took no time is
  * not kept. Safe for use by many threads.
  */
-final class QueueCounts {
+public final class QueueCounts {
 
     private static final int TIMES = 10;
     private static final long LONGEST_MILLIS = 60_000;
@@ -22,12 +22,12 @@ final class QueueCounts {
     private List<QueueView> views = List.of();
     private long freshUntilBootMillis = Long.MIN_VALUE;
 
-    QueueCounts(WorkQueue work, Time time) {
+    public QueueCounts(WorkQueue work, Time time) {
         this.work = work;
         this.time = time;
     }
 
-    List<QueueView> views() {
+    public List<QueueView> views() {
         lock.lock();
         try {
             long begin = time.bootMillis();

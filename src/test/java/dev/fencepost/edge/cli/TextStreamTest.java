@@ -2,6 +2,7 @@ package dev.fencepost.edge.cli;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import dev.fencepost.host.Printable;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;

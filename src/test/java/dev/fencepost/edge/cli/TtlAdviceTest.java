@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.fencepost.run.Action;
 import dev.fencepost.run.History.Longest;
 import dev.fencepost.run.Job;
+import dev.fencepost.run.TtlAdvice;
 import dev.fencepost.schedule.CatchUp;
 import dev.fencepost.schedule.Every;
 import java.time.Duration;

@@ -135,7 +135,7 @@ class QueryPlanTest {
         void whatTheBrakesCountIsFoundByItsTime() throws Exception {
             List<Sql.Prepared> brakes = JdbcTicks.BRAKE_COUNTS.prepare(new Dialect.Sqlite(TIME));
             List<String> ended = explained(connection, "explain query plan ", brakes.getFirst());
-            assertTrue(ended.toString().contains("SEARCH t USING INDEX tick_ended (job=?"), ended::toString);
+            assertTrue(ended.toString().contains("SEARCH t USING INDEX tick_by_end (job=?"), ended::toString);
             assertFalse(ended.toString().contains("TEMP B-TREE"), ended::toString);
             List<String> newest = explained(connection, "explain query plan ", brakes.getLast());
             assertTrue(newest.toString().contains("SEARCH a USING INDEX attempt_started (job=?"), newest::toString);
@@ -177,14 +177,10 @@ class QueryPlanTest {
         }
 
         @Test
-        void theLongestSuccessIsFoundTickByTick() throws Exception {
+        void theLongestSuccessIsFoundAmongTheNewestAttempts() throws Exception {
             List<String> plan = plan(JdbcHistory.LONGEST_SUCCESS);
-            assertTrue(plan.contains("SEARCH tick USING INDEX tick_newest (job=?)"), plan::toString);
-            assertTrue(
-                    plan.stream()
-                            .anyMatch(line -> line.matches("SEARCH a USING INDEX \\S+ \\(job=\\? AND slot_key=\\?\\)")),
-                    plan::toString);
-            assertFalse(plan.stream().anyMatch(line -> line.matches("SCAN (tick|a)\\b.*")), plan::toString);
+            assertTrue(plan.contains("SEARCH attempt USING INDEX attempt_started (job=?)"), plan::toString);
+            assertFalse(plan.stream().anyMatch(line -> line.matches("SCAN attempt\\b.*")), plan::toString);
         }
 
         private static void assertOnlySearched(List<String> plan) {
@@ -254,21 +250,16 @@ class QueryPlanTest {
         }
 
         @Test
-        void theLongestSuccessIsFoundTickByTick() throws Exception {
+        void theLongestSuccessIsFoundAmongTheNewestAttempts() throws Exception {
             try (Statement statement = connection.createStatement()) {
-                statement.execute("""
-                        insert into tick (job, slot_key, slot_at, on_time, opened_at, outcome, ended_at)
-                        select 'job3', 's' || n, timestamptz 'epoch' + n * interval '1 minute', true, clock_timestamp(),
-                            'SUCCEEDED', clock_timestamp() from generate_series(1, 30000) n""");
                 statement.execute("""
                         insert into attempt (run_id, job, slot_key, number, fence, owner, started_at, ended_at, outcome)
                         select 'r' || n, 'job3', 's' || n, 1, n, 'o', clock_timestamp(), clock_timestamp(), 'SUCCEEDED'
                         from generate_series(1, 30000) n""");
-                statement.execute("analyze tick, attempt");
+                statement.execute("analyze attempt");
             }
             List<String> plan = plan(JdbcHistory.LONGEST_SUCCESS);
-            assertTrue(lines(plan).contains("Index Scan using tick_newest on tick"), lines(plan));
-            assertTrue(lines(plan).contains("using attempt_job_slot_key_number_key on attempt"), lines(plan));
+            assertTrue(lines(plan).contains("Index Scan Backward using attempt_started on attempt"), lines(plan));
             assertFalse(lines(plan).contains("Seq Scan"), lines(plan));
             Matcher rows = ROWS_SEEN.matcher(lines(plan));
             while (rows.find()) {

@@ -8,9 +8,11 @@ import jakarta.ws.rs.PathParam;
 import jakarta.ws.rs.core.Response;
 
 /** What every page needs besides itself; the login page too, so nobody is asked who he is. */
-@Path("/assets")
+@Path(AssetResource.ADDRESS)
 @RunOnVirtualThread
 public class AssetResource {
+
+    static final String ADDRESS = "/assets";
 
     private static final String FOR_GOOD = "public, max-age=31536000, immutable";
 
@@ -21,7 +23,6 @@ public class AssetResource {
             if (asset.fileName().equals(name)) {
                 return Response.ok(asset.text(), asset.type())
                         .header("Cache-Control", asset.digest().equals(digest) ? FOR_GOOD : "no-store")
-                        .header("X-Content-Type-Options", "nosniff")
                         .build();
             }
         }

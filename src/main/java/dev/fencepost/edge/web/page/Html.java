@@ -3,8 +3,11 @@ package dev.fencepost.edge.web.page;
 import dev.fencepost.edge.web.Problem;
 import dev.fencepost.edge.web.ProblemPage;
 import io.quarkus.qute.TemplateInstance;
+import io.quarkus.vertx.http.runtime.filters.Filters;
+import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
+import jakarta.enterprise.event.Observes;
 import jakarta.inject.Singleton;
 import jakarta.ws.rs.core.Response;
 import jakarta.ws.rs.core.Response.ResponseBuilder;
@@ -14,6 +17,10 @@ import org.jboss.resteasy.reactive.server.ServerExceptionMapper;
 /** Answers in HTML, with the headers that keep everything foreign out: nothing inline, no other host, no frame around it. */
 @Singleton
 public class Html implements ProblemPage {
+
+    private static final int BEFORE_ALL_OTHERS = 2_000;
+    private static final int AWAY = 503;
+    private static final int REFRESH_SECONDS = 5;
 
     static final String TYPE = "text/html;charset=UTF-8";
 
@@ -37,28 +44,38 @@ public class Html implements ProblemPage {
             "Cache-Control",
             "no-store");
 
+    /** Also of what no page of ours answers: events, files, and what the server refuses by itself. */
+    void addHeaders(@Observes Filters filters) {
+        filters.register(
+                context -> {
+                    if (isFor(context.request())) {
+                        HEADERS.forEach(context.response()::putHeader);
+                        if (context.request().path().startsWith(AssetResource.ADDRESS)) {
+                            context.response().headers().remove("Cache-Control"); // a browser keeps them
+                        }
+                    }
+                    context.next();
+                },
+                BEFORE_ALL_OTHERS);
+    }
+
     static Response page(TemplateInstance template) {
         return page(200, template);
     }
 
     static Response page(int status, TemplateInstance template) {
-        ResponseBuilder response =
-                Response.status(status).entity(template.render()).type(TYPE);
-        HEADERS.forEach(response::header);
-        return response.build();
+        return Response.status(status).entity(template.render()).type(TYPE).build();
     }
 
     /** To this page of ours, by GET. @param address from its first slash */
     static Response seeOther(String address) {
         // As it is: made absolute it would have the scheme that a proxy speaks with us, and not the browser's.
-        ResponseBuilder response = Response.status(303).header("Location", address);
-        HEADERS.forEach(response::header);
-        return response.build();
+        return Response.status(303).header("Location", address).build();
     }
 
     @ServerExceptionMapper
     public Response loginNeeded(LoginNeeded needed) {
-        return seeOther(LoginResource.address(needed.wanted()));
+        return needed.isLive() ? Response.status(401).build() : seeOther(LoginResource.address(needed.wanted()));
     }
 
     @Override
@@ -68,26 +85,26 @@ public class Html implements ProblemPage {
     }
 
     @Override
-    public Response response(Problem problem) {
-        Response page = page(problem.status(), trouble(problem));
-        return problem.retryAfterSeconds() == 0
-                ? page
-                : Response.fromResponse(page)
-                        .header("Retry-After", problem.retryAfterSeconds())
-                        .build();
+    public Response response(Problem problem, HttpServerRequest request) {
+        ResponseBuilder response = Response.fromResponse(page(problem.status(), trouble(problem)));
+        if (problem.retryAfterSeconds() > 0) {
+            response.header("Retry-After", problem.retryAfterSeconds());
+        }
+        if (problem.status() == AWAY && request.method().equals(HttpMethod.GET)) {
+            response.header("Refresh", REFRESH_SECONDS); // it comes back by itself
+        }
+        return response.build();
     }
 
     @Override
     public void send(HttpServerResponse response, Problem problem) {
-        HEADERS.forEach(response::putHeader);
         response.setStatusCode(problem.status())
                 .putHeader("Content-Type", TYPE)
                 .end(trouble(problem).render());
     }
 
     private static TemplateInstance trouble(Problem problem) {
-        String detail = problem.status() == 404 ? "There is nothing at this address." : sentence(problem.detail());
-        return new Trouble(Frame.bare(problem.title()), problem.status(), detail, problem.status() == 503);
+        return new Trouble(Frame.bare(problem.title()), sentence(problem.detail()), problem.status() == AWAY);
     }
 
     private static String sentence(String text) {
@@ -95,5 +112,5 @@ public class Html implements ProblemPage {
     }
 
     /** @param passes whether it may be over when one looks again */
-    record Trouble(Frame frame, int status, String detail, boolean passes) implements TemplateInstance {}
+    record Trouble(Frame frame, String detail, boolean passes) implements TemplateInstance {}
 }

@@ -16,6 +16,16 @@ final class Links {
         return job(job) + "/ticks/" + encoded(slotKey);
     }
 
+    /** What an attempt at a tick wrote, whole. No slot's key can be taken for it. */
+    static String output(String job, String slotKey, int attempt) {
+        return job(job) + "/output/" + encoded(slotKey) + "?attempt=" + attempt;
+    }
+
+    /** The result of an attempt as a file. */
+    static String result(String job, String slotKey, int attempt) {
+        return job(job) + "/result/" + encoded(slotKey) + "?attempt=" + attempt;
+    }
+
     static String queue(String name) {
         return "/queues/" + encoded(name);
     }

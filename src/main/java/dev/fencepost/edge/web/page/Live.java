@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.fencepost.host.Time;
+import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServerRequest;
 import jakarta.inject.Singleton;
 import jakarta.ws.rs.sse.OutboundSseEvent;
@@ -67,6 +68,10 @@ class Live {
      */
     void follow(HttpServerRequest request, Sse sse, SseEventSink sink, View view, long seen)
             throws InterruptedException {
+        if (request.method().equals(HttpMethod.HEAD)) {
+            sink.close(); // there is nothing to wait for
+            return;
+        }
         try (sink) {
             if (viewers.incrementAndGet() > MOST_VIEWERS) {
                 send(sink, event(sse, "fallback", "{}", seen));
@@ -77,9 +82,10 @@ class Live {
             Time time = page.opened().parts().time();
             int silent = 0;
             while (!sink.isClosed() && !page.isStopping()) {
+                page.visit(request); // the session may have ended since
                 boolean over = view.isOver();
                 Regions now = view.regions();
-                if (!now.hasSameElementsAs(known)) {
+                if (!now.hasSameElementsAs(known) || (sent > 0 && now.shapedIn() > sent)) {
                     send(sink, event(sse, "reload", "{}", now.version()));
                     return;
                 }
@@ -101,8 +107,7 @@ class Live {
                 silent = quiet ? silent + 1 : 0;
                 if (silent >= STEPS_OF_SILENCE) {
                     silent = 0;
-                    page.visit(request); // a session that is over is told at the next request, and that is now
-                    send(sink, sse.newEventBuilder().comment("still here").build());
+                    send(sink, event(sse, "now", now(), sent));
                 }
                 time.sleep(STEP);
             }
@@ -125,8 +130,18 @@ class Live {
                 .build();
     }
 
-    private static String json(String id, String html) {
-        ObjectNode object = JSON.createObjectNode().put("id", id).put("html", html);
+    private long nowMillis() {
+        return page.opened().board().now().toEpochMilli();
+    }
+
+    /** What time it is: the script's countdowns go by the store's clock, and a browser's own stands still while its machine sleeps. */
+    private String now() {
+        return "{\"now\":" + nowMillis() + "}";
+    }
+
+    private String json(String id, String html) {
+        ObjectNode object =
+                JSON.createObjectNode().put("id", id).put("html", html).put("now", nowMillis());
         try {
             return JSON.writeValueAsString(object);
         } catch (JsonProcessingException impossible) {

@@ -3,6 +3,7 @@ package dev.fencepost.edge.web.page;
 import dev.fencepost.Store;
 import dev.fencepost.edge.web.FailedLogins;
 import dev.fencepost.edge.web.Problem;
+import dev.fencepost.edge.web.QueueCounts;
 import dev.fencepost.edge.web.Scope;
 import dev.fencepost.edge.web.Token;
 import dev.fencepost.edge.web.Tokens;
@@ -34,6 +35,13 @@ public class Page {
 
     private static final Set<String> LOOPBACK = Set.of("localhost", "127.0.0.1", "[::1]");
 
+    private static final TrustedProxies LOOPBACK_RANGES =
+            new TrustedProxies(List.of(AddressRange.parse("127.0.0.0/8"), AddressRange.parse("::1")));
+
+    /** Headers of whoever passes on what another one asks for. */
+    private static final List<String> PASSED_ON =
+            List.of("Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Via");
+
     private volatile @Nullable Open open;
     private volatile boolean stopping;
 
@@ -45,6 +53,7 @@ public class Page {
      * @param tokens null where there is no token file
      * @param trustedProxies whose word on client and scheme is taken
      * @param nodeId of this node
+     * @param renewals of the leases of this node's runs
      */
     public record Parts(
             Store store,
@@ -56,7 +65,8 @@ public class Page {
             String nodeId,
             Time time,
             Entropy entropy,
-            Journal journal) {
+            Journal journal,
+            RecentRenewals renewals) {
 
         public Parts {
             trustedProxies = List.copyOf(trustedProxies);
@@ -65,7 +75,13 @@ public class Page {
 
     /** @param sessions null where there is no token file */
     record Open(
-            Parts parts, @Nullable Sessions sessions, FailedLogins failedLogins, TrustedProxies proxies, Board board) {
+            Parts parts,
+            @Nullable Sessions sessions,
+            FailedLogins failedLogins,
+            TrustedProxies proxies,
+            Board board,
+            Waiting waiting,
+            QueueCounts counts) {
 
         Store store() {
             return parts.store();
@@ -89,7 +105,9 @@ public class Page {
                 parts.tokens() == null ? null : new Sessions(parts.tokens(), parts.time(), parts.entropy()),
                 new FailedLogins(parts.time()),
                 new TrustedProxies(parts.trustedProxies()),
-                new Board(parts));
+                new Board(parts),
+                new Waiting(parts),
+                new QueueCounts(parts.store(), parts.time()));
     }
 
     /** The service drains: whoever follows something is let go. */
@@ -112,21 +130,21 @@ public class Page {
     /**
      * Lets a look in.
      *
-     * @throws Problem 403 for a name of this machine that is none
+     * @throws Problem 403, without tokens, for a name that is none of this machine, or from elsewhere
      * @throws LoginNeeded without a session
      */
     Visit visit(HttpServerRequest request) {
         Open now = opened();
         Sessions sessions = now.sessions();
         if (sessions == null) {
-            checkHost(request);
-            return new Visit(now, null);
+            checkIsOfThisMachine(request);
+            return new Visit(now, null, said(request));
         }
         Session session = session(sessions, request);
         if (session == null) {
-            throw new LoginNeeded(request.uri());
+            throw LoginNeeded.of(request);
         }
-        return new Visit(now, session);
+        return new Visit(now, session, said(request));
     }
 
     /** The same for a form, which has to come from a page of ours. */
@@ -145,12 +163,37 @@ public class Page {
         return id == null ? null : sessions.find(id);
     }
 
-    private static void checkHost(HttpServerRequest request) {
-        String host = request.authority() == null ? "" : request.authority().host();
-        if (!LOOPBACK.contains(host.toLowerCase(Locale.ROOT)) && !LOOPBACK.contains("[" + host + "]")) {
-            throw Problem.forbidden(
-                    "without tokens this page is for this machine alone: call it localhost or 127.0.0.1");
+    private static @Nullable Said said(HttpServerRequest request) {
+        try {
+            return Said.of(request.getParam(Said.PARAMETER));
+        } catch (IllegalArgumentException noQuery) {
+            return null;
         }
+    }
+
+    /**
+     * The name keeps out pages of others that a browser here has open; the peer, and that nobody passed the request on, keep out whoever is
+     * elsewhere and claims that name.
+     */
+    private static void checkIsOfThisMachine(HttpServerRequest request) {
+        String host = request.authority() == null ? "" : request.authority().host();
+        String peer = peer(request);
+        boolean passedOn = PASSED_ON.stream().anyMatch(request.headers()::contains);
+        if (passedOn || !LOOPBACK_RANGES.isTrusted(peer) || !LOOPBACK.contains(bracketed(host))) {
+            throw Problem.forbidden("without tokens this page is for this machine alone, and is called localhost or"
+                    + " 127.0.0.1 there. For all others name a token file in the jobs file: api: { token-file: FILE }");
+        }
+    }
+
+    private static String bracketed(String host) {
+        String lower = host.toLowerCase(Locale.ROOT);
+        return lower.equals("::1") ? "[::1]" : lower;
+    }
+
+    private static String peer(HttpServerRequest request) {
+        return request.remoteAddress() == null
+                ? "unknown"
+                : String.valueOf(request.remoteAddress().hostAddress());
     }
 
     /**
@@ -187,11 +230,8 @@ public class Page {
 
     /** Whether the visitor came by https, as far as that can be known; the cookie is then for https alone. */
     boolean isSecure(HttpServerRequest request) {
-        String peer = request.remoteAddress() == null
-                ? ""
-                : String.valueOf(request.remoteAddress().hostAddress());
         return request.isSSL()
-                || (opened().proxies().isTrusted(peer)
+                || (opened().proxies().isTrusted(peer(request))
                         && "https".equalsIgnoreCase(request.getHeader("X-Forwarded-Proto")));
     }
 
@@ -212,15 +252,11 @@ public class Page {
             if (!token.scopes().contains(Scope.READ)) {
                 throw Problem.forbidden("the token " + token.name() + " lacks the scope " + Scope.READ.word());
             }
+            logOut(request); // a session that this browser had before ends
             now.parts().journal().record(new Event.Note(null, "page: login of " + token.name()));
             return sessions.begin(token);
         }
-        String address = now.proxies()
-                .client(
-                        request.remoteAddress() == null
-                                ? "unknown"
-                                : String.valueOf(request.remoteAddress().hostAddress()),
-                        request.headers().getAll(TrustedProxies.HEADER));
+        String address = now.proxies().client(peer(request), request.headers().getAll(TrustedProxies.HEADER));
         long waitMillis = now.failedLogins().waitMillis(address);
         if (waitMillis > 0) {
             throw Problem.tooManyRequests(

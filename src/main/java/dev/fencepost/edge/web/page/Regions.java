@@ -4,16 +4,23 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 
 /**
  * The regions of a page as they are now, and in which version each of them came to be so: by that a viewer gets what has changed since what
  * it has. Immutable.
  *
  * @param version counts the changes
+ * @param shapedIn the version in which an element came, went, or changed its place: a page older than that has others
  */
-record Regions(long version, Map<String, Entry> entries) {
+record Regions(long version, long shapedIn, Map<String, Entry> entries) {
 
-    static final Regions NONE = new Regions(0, Map.of());
+    static final Regions NONE = startingAt(0);
+
+    /** None yet; the next version is one above this. */
+    static Regions startingAt(long version) {
+        return new Regions(version, version, Map.of());
+    }
 
     record Entry(Region region, long changedIn) {}
 
@@ -27,11 +34,17 @@ record Regions(long version, Map<String, Entry> entries) {
             changed |= !same;
             next.put(region.id(), same ? old : new Entry(region, version + 1));
         }
-        return changed ? new Regions(version + 1, next) : this;
+        boolean sameShape = List.copyOf(next.keySet()).equals(List.copyOf(entries.keySet()));
+        return changed || !sameShape ? new Regions(version + 1, sameShape ? shapedIn : version + 1, next) : this;
     }
 
     List<Region> all() {
         return entries.values().stream().map(Entry::region).toList();
+    }
+
+    /** The one with this id, which has to be there. */
+    Region get(String id) {
+        return Objects.requireNonNull(entries.get(id), id).region();
     }
 
     List<Region> changedSince(long seen) {

@@ -2,14 +2,17 @@ package dev.fencepost.edge.web.page;
 
 import dev.fencepost.edge.web.Problem;
 import dev.fencepost.edge.web.Scope;
+import dev.fencepost.host.Event;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A request of somebody who may look.
  *
  * @param session null where there are no tokens: then nobody may change anything
+ * @param said what came of the form that led here, or null
  */
-record Visit(Page.Open open, @Nullable Session session) {
+record Visit(
+        Page.Open open, @Nullable Session session, @Nullable Said said) {
 
     boolean mayOperate() {
         return session != null && session.token().scopes().contains(Scope.OPERATE);
@@ -41,6 +44,11 @@ record Visit(Page.Open open, @Nullable Session session) {
             throw Problem.forbidden("the token " + session.token().name() + " lacks the scope " + Scope.OPERATE.word());
         }
         checkForm(address, shown);
+    }
+
+    /** Tells that this visitor changed something. */
+    void note(@Nullable String job, String text) {
+        open.parts().journal().record(new Event.Note(job, "page: " + text + ", by " + by()));
     }
 
     /** The same for what needs no scope, such as a logout. */

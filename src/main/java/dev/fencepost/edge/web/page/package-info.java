@@ -3,7 +3,7 @@
  * without either it still is.
  *
  * <p>In: what the store and the jobs file say, read for one visit or shared by all visitors for a second. Out: HTML, and regions of it by
- * server-sent events. The one invariant: every text is escaped by the templates, and nothing is changed but by a form with its token from
+ * server-sent events. The one invariant: every text is escaped by the templates or by {@link dev.fencepost.edge.web.page.Ansi}, and nothing is changed but by a form with its token from
  * a visitor whose token has the scope {@code operate}.
  */
 @NullMarked

@@ -1,4 +1,4 @@
-package dev.fencepost.edge.config;
+package dev.fencepost.host;
 
 import java.util.Collection;
 import java.util.Comparator;
@@ -36,7 +36,7 @@ public final class Nearest {
                 .toList();
     }
 
-    static String plain(String word) {
+    public static String plain(String word) {
         return word.strip().toLowerCase(Locale.ROOT).replace('_', '-');
     }
 

@@ -1,12 +1,12 @@
-package dev.fencepost.edge.cli;
+package dev.fencepost.host;
 
-/** Text of others in a form that a terminal can be given: it can neither move the cursor nor hide or reorder what stands there. */
-final class Printable {
+/** Text of others in a form that a terminal or a page can be given: it can neither move the cursor nor hide or reorder what stands there. */
+public final class Printable {
 
     private Printable() {}
 
     /** Control characters, a tab excepted, and those that change the direction of text, as {@code \x1b} or <code>\u202e</code>. */
-    static String text(String text) {
+    public static String text(String text) {
         StringBuilder shown = null;
         for (int i = 0; i < text.length(); i++) {
             char c = text.charAt(i);
@@ -22,7 +22,7 @@ final class Printable {
         return shown == null ? text : shown.toString();
     }
 
-    static boolean isHarmful(char c) {
+    public static boolean isHarmful(char c) {
         return switch (c) {
             case '\t' -> false;
             case '\u061c', '\u200e', '\u200f', '\u2028', '\u2029' -> true;

@@ -1,11 +1,9 @@
-package dev.fencepost.edge.cli;
+package dev.fencepost.run;
 
-import dev.fencepost.edge.config.DurationText;
+import dev.fencepost.host.Written;
 import dev.fencepost.run.History.Longest;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
-import java.util.Map;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Which ttl would fit a job, from what its runs have taken: one and a half to two times the longest success. A shorter one works too, as
@@ -14,12 +12,12 @@ import org.jspecify.annotations.Nullable;
  * @param least one and a half times the longest success
  * @param most two times
  */
-record TtlAdvice(Longest longest, Duration least, Duration most, Duration ttl) {
+public record TtlAdvice(Longest longest, Duration least, Duration most, Duration ttl) {
 
     private static final Duration LEAST_TTL = Duration.ofSeconds(3);
     private static final Duration FINE = Duration.ofMinutes(2);
 
-    static TtlAdvice of(Longest longest, Duration ttl) {
+    public static TtlAdvice of(Longest longest, Duration ttl) {
         // A clock that was set back may have made it negative.
         Duration ran = longest.ran().isNegative() ? Duration.ZERO : longest.ran();
         Duration least = rounded(ran.multipliedBy(3).dividedBy(2));
@@ -38,7 +36,7 @@ record TtlAdvice(Longest longest, Duration least, Duration most, Duration ttl) {
                 : duration.plusSeconds(30).truncatedTo(ChronoUnit.MINUTES);
     }
 
-    boolean isShort() {
+    public boolean isShort() {
         return ttl.compareTo(least) < 0;
     }
 
@@ -46,7 +44,7 @@ record TtlAdvice(Longest longest, Duration least, Duration most, Duration ttl) {
         Duration whole = duration.compareTo(Duration.ofSeconds(1)) < 0
                 ? duration.truncatedTo(ChronoUnit.MILLIS)
                 : duration.truncatedTo(ChronoUnit.SECONDS);
-        return DurationText.format(whole);
+        return Written.duration(whole);
     }
 
     /** A ttl as people write it: 81 minutes, not one hour and 21. */
@@ -54,21 +52,12 @@ record TtlAdvice(Longest longest, Duration least, Duration most, Duration ttl) {
         boolean plain = duration.compareTo(Duration.ofHours(3)) < 0
                 && duration.compareTo(Duration.ofMinutes(1)) >= 0
                 && duration.truncatedTo(ChronoUnit.MINUTES).equals(duration);
-        return plain ? duration.toMinutes() + "m" : DurationText.format(duration);
+        return plain ? duration.toMinutes() + "m" : Written.duration(duration);
     }
 
     /** {@code longest success so far 23m 10s (of 412): a ttl of 35m to 46m would do; it is 81m}. */
-    String text() {
+    public String text() {
         return "longest success so far " + shown(longest.ran()) + " (of " + longest.successes() + "): a ttl of "
                 + minutes(least) + " to " + minutes(most) + " would do; it is " + minutes(ttl);
-    }
-
-    Map<String, @Nullable Object> json() {
-        return Json.object(
-                "longest_success_ms", longest.ran().toMillis(),
-                "successes", longest.successes(),
-                "least_ms", least.toMillis(),
-                "most_ms", most.toMillis(),
-                "ttl_ms", ttl.toMillis());
     }
 }

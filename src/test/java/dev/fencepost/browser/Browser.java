@@ -43,7 +43,8 @@ final class Browser implements AutoCloseable {
     private static final Path SCREENSHOTS = Path.of("target/screenshots");
 
     /** Where Chromium and what comes with it keep things that they would put into the home of whoever runs the tests. */
-    private static final String HOME = Path.of("target/chromium").toAbsolutePath().toString();
+    private static final String HOME =
+            Path.of("target/chromium").toAbsolutePath().toString();
 
     private static final Path CHROMIUM = onPath("chromium", "chromium-browser");
     private static final Path DRIVER = onPath("chromedriver");
@@ -145,9 +146,10 @@ final class Browser implements AutoCloseable {
 
     /** The field with this label. */
     WebElement labelled(String label) {
-        return only(By.xpath("//*[@id = //label[normalize-space()=" + quoted(label) + "]/@for or @aria-label=" + quoted(label)
-                + " or ancestor::label[starts-with(normalize-space(), " + quoted(label)
-                + ")]][self::input or self::select or self::textarea]"));
+        return only(By.xpath(
+                "//*[@id = //label[normalize-space()=" + quoted(label) + "]/@for or @aria-label=" + quoted(label)
+                        + " or ancestor::label[starts-with(normalize-space(), " + quoted(label)
+                        + ")]][self::input or self::select or self::textarea]"));
     }
 
     /** The button with this text, as a person finds it. */

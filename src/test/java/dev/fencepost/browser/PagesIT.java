@@ -102,7 +102,8 @@ class PagesIT {
     void hostileTextsAreOnlyShown() {
         try (Browser browser = Browser.on(service.port()).logIn(Town.OPERATOR, "/")) {
             browser.beforeEachPage("window.alert = () => { window.struck = true; };");
-            for (String address : List.of(tick("hostile"), "/jobs/hostile", "/jobs/morning", "/waiting", "/queues/pages", "/")) {
+            for (String address :
+                    List.of(tick("hostile"), "/jobs/hostile", "/jobs/morning", "/waiting", "/queues/pages", "/")) {
                 browser.go(address);
                 assertEquals(Boolean.FALSE, browser.script("return window.struck === true"), address);
                 assertEquals(1L, browser.script("return document.scripts.length"), address);
@@ -114,7 +115,8 @@ class PagesIT {
             browser.awaitText("the end");
             assertEquals(
                     Boolean.FALSE,
-                    browser.script("return /[\\u0000\\u001b\\u202e]/.test(document.querySelector('[role=log]').textContent)"),
+                    browser.script(
+                            "return /[\\u0000\\u001b\\u202e]/.test(document.querySelector('[role=log]').textContent)"),
                     "control characters are told, not passed on");
             browser.checkWidth();
             browser.checkQuiet();
@@ -136,7 +138,8 @@ class PagesIT {
             assertTrue(job.stream().anyMatch(stop -> stop.what().equals(wanted)), () -> wanted + ": " + job);
         }
         for (List<Stop> each : List.of(overview, job)) {
-            assertEquals(List.of(), each.stream().filter(stop -> !stop.visible()).toList(), "focus is seen");
+            assertEquals(
+                    List.of(), each.stream().filter(stop -> !stop.visible()).toList(), "focus is seen");
         }
     }
 
@@ -170,7 +173,8 @@ class PagesIT {
         String before = row.getText();
         row.findElement(By.tagName("a")).sendKeys("");
         browser.script("document.querySelector('a[href=\"/jobs/long\"]').focus()");
-        browser.await("a change of the row", () -> !browser.row("long").getText().equals(before));
+        browser.await(
+                "a change of the row", () -> !browser.row("long").getText().equals(before));
         assertEquals("/jobs/long", browser.script("return document.activeElement.getAttribute('href')"));
     }
 
@@ -182,7 +186,8 @@ class PagesIT {
             browser.awaitText("History");
             browser.press("Pause");
             browser.await("paused", () -> browser.button("Resume").isDisplayed());
-            assertEquals("1", scene.rows().value("select count(*) from job_event where job = 'article' and reason is null"));
+            assertEquals(
+                    "1", scene.rows().value("select count(*) from job_event where job = 'article' and reason is null"));
             browser.press("Resume");
             browser.await("resumed", () -> browser.button("Pause").isDisplayed());
             browser.go(tick("article"));
@@ -226,7 +231,12 @@ class PagesIT {
 
     @Test
     void anAddressOfNothingSaysSo() {
-        for (String address : List.of("/nothing", "/jobs/nobody", "/jobs/..%2f..%2fetc%2fpasswd", "/queues/nobody", "/jobs/article/ticks/never")) {
+        for (String address : List.of(
+                "/nothing",
+                "/jobs/nobody",
+                "/jobs/..%2f..%2fetc%2fpasswd",
+                "/queues/nobody",
+                "/jobs/article/ticks/never")) {
             browser.desk().scheme("light").go(address);
             assertTrue(browser.link("All jobs").isDisplayed(), address);
             Axe.check(browser, address);

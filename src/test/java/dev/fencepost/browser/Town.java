@@ -78,8 +78,7 @@ final class Town {
                   morning:
                     cron: "0 7 * * MON-FRI"
                     command: ["true"]
-                """.formatted(deaf.url(), once, once, once, MARKUP, BIDI, MARKUP)
-                + tokens(scene);
+                """.formatted(deaf.url(), once, once, once, MARKUP, BIDI, MARKUP) + tokens(scene);
     }
 
     /** Waits until each of these jobs is as it is meant to be; fills a work queue; pauses a job with a hostile reason. */
@@ -96,7 +95,8 @@ final class Town {
                 "/page-2/fail",
                 "{'owner':'worker-1','fence':" + dead.get("fence") + ",'run_id':'"
                         + dead.get("run_id").asText() + "','dead':true,'reason':'" + MARKUP + BIDI + "'}");
-        ServeProcess pause = scene.command("pause", "morning", "--reason", MARKUP + BIDI, "--store", scene.storeOf("a"));
+        ServeProcess pause =
+                scene.command("pause", "morning", "--reason", MARKUP + BIDI, "--store", scene.storeOf("a"));
         assertTrue(pause.awaitExit(ServeProcess.START_LIMIT) == 0, pause::said);
         Wait.until(
                 Duration.ofSeconds(60),

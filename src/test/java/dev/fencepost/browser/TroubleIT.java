@@ -105,10 +105,7 @@ class TroubleIT {
                 assertEquals(0, service.awaitExit(Duration.ofSeconds(20)), service::said);
                 browser.awaitText("No connection; trying again.");
                 ServeProcess next = scene.serve("a", service.port()).awaitReady();
-                browser.await(
-                        RECOVERY,
-                        "the connection",
-                        () -> !browser.text().contains("No connection"));
+                browser.await(RECOVERY, "the connection", () -> !browser.text().contains("No connection"));
                 awaitChange(browser);
                 assertTrue(browser.isMarked(), "all of this without loading the page again");
                 assertTrue(next.isAlive());
@@ -128,7 +125,8 @@ class TroubleIT {
                 awaitChange(browser);
                 awaitChange(browser);
                 assertTrue(browser.isMarked(), "only what is in the page was fetched");
-                assertFalse(browser.asked().stream().anyMatch(each -> each.contains("/live")), browser.asked()::toString);
+                assertFalse(
+                        browser.asked().stream().anyMatch(each -> each.contains("/live")), browser.asked()::toString);
                 browser.checkQuiet();
             }
             try (Browser browser = Browser.on(service.port())) {

@@ -50,7 +50,7 @@ public class Html implements ProblemPage {
                 context -> {
                     if (isFor(context.request())) {
                         HEADERS.forEach(context.response()::putHeader);
-                        if (context.request().path().startsWith(AssetResource.ADDRESS)) {
+                        if (context.request().uri().startsWith(AssetResource.ADDRESS + "/")) {
                             context.response().headers().remove("Cache-Control"); // a browser keeps them
                         }
                     }

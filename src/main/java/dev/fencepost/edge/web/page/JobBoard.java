@@ -59,7 +59,7 @@ final class JobBoard {
         this.id = id;
         // Higher than any version of an earlier board or of an earlier start, so that no viewer takes a new one for
         // what it has.
-        this.regions = new Regions(open.parts().time().wallClock().toEpochMilli(), Map.of());
+        this.regions = Regions.startingAt(open.parts().time().wallClock().toEpochMilli());
     }
 
     /**
@@ -203,7 +203,7 @@ final class JobBoard {
                                 String.valueOf(
                                         Buttons.of(visit, id, look.reading().summary()))),
                         entry.changedIn()));
-        return new Regions(look.regions().version(), entries);
+        return new Regions(look.regions().version(), look.regions().shapedIn(), entries);
     }
 
     private Head head(Reading read, Why.Facts facts) {

@@ -72,8 +72,8 @@ final class TickPage {
         }
     }
 
-    /** @param value of 1,000 parts, how much of it is left */
-    record Lease(String owner, long token, RawString until, String untilUtc, long ttlMillis, long value)
+    /** @param leftMillis how much of it is left */
+    record Lease(String owner, long token, RawString until, long untilMillis, long ttlMillis, long leftMillis)
             implements TemplateInstance {}
 
     record Attempts(List<Try> tries, boolean many) implements TemplateInstance {}
@@ -193,9 +193,9 @@ final class TickPage {
                                 ShownText.of(facts.node(lease.owner())),
                                 lease.fence(),
                                 Times.element(until, facts.zone()),
-                                until.toString(),
+                                until.toEpochMilli(),
                                 ttl,
-                                Math.clamp(1_000 * left / ttl, 0, 1_000))
+                                Math.clamp(left, 0, ttl))
                         .render());
     }
 

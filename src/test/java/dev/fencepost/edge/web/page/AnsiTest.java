@@ -82,15 +82,12 @@ class AnsiTest {
                     line.append(alphabet.charAt((b & 0xff) % alphabet.length()));
                 }
             }
-            String text = i % 2 == 0
-                    ? line.toString()
-                    : new String(bytes, StandardCharsets.UTF_8).replace("\n", "");
+            String text = i % 2 == 0 ? line.toString() : new String(bytes, StandardCharsets.UTF_8).replace("\n", "");
             String html = ansi.html(text);
             String rest = OWN_TAG.matcher(html).replaceAll("");
             assertFalse(rest.contains("<") || rest.contains(">") || rest.contains("\""), () -> text + " -> " + html);
             assertTrue(rest.codePoints().noneMatch(ShownText::isHidden), () -> text + " -> " + html);
-            assertEquals(
-                    html.split("<span", -1).length, html.split("</span>", -1).length, () -> text + " -> " + html);
+            assertEquals(html.split("<span", -1).length, html.split("</span>", -1).length, () -> text + " -> " + html);
         }
     }
 }

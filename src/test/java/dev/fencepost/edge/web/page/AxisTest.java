@@ -29,8 +29,8 @@ class AxisTest {
 
     @Test
     void aLongWaitBetweenTwoTriesIsCut() {
-        Axis axis = new Axis(
-                List.of(AT), List.of(new Axis.Busy(AT, after(60)), new Axis.Busy(after(3_660), after(3_720))));
+        Axis axis =
+                new Axis(List.of(AT), List.of(new Axis.Busy(AT, after(60)), new Axis.Busy(after(3_660), after(3_720))));
         assertEquals(1, axis.cuts().size());
         assertEquals(Duration.ofHours(1), axis.cuts().getFirst().length());
         assertEquals(50, axis.cuts().getFirst().middle(), 0.001);

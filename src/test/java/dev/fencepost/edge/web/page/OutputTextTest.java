@@ -21,7 +21,8 @@ class OutputTextTest {
     private static final Instant AT = Instant.parse("2026-03-29T04:30:00.250Z");
 
     private final Log log = new Log();
-    private final OutputText text = new OutputText(log, ZoneId.of("Asia/Tokyo"), "/whole?a=1&b=2", new ManualTime(Instant.parse("2026-03-29T04:30:00Z")));
+    private final OutputText text = new OutputText(
+            log, ZoneId.of("Asia/Tokyo"), "/whole?a=1&b=2", new ManualTime(Instant.parse("2026-03-29T04:30:00Z")));
 
     private static final class Log implements Output {
         private final Deque<Piece> pieces = new ArrayDeque<>();
@@ -107,8 +108,8 @@ class OutputTextTest {
         String html = text.end().html();
         assertTrue(html.length() < 5_000, () -> html.length() + " characters");
         assertTrue(
-                html.contains("<a class=\"cut\" href=\"/whole?a=1&amp;b=2\">… "
-                        + (1_048_576 - OutputLines.LONGEST) + " more characters</a>"),
+                html.contains("<a class=\"cut\" href=\"/whole?a=1&amp;b=2\">… " + (1_048_576 - OutputLines.LONGEST)
+                        + " more characters</a>"),
                 html.substring(html.length() - 200));
     }
 

@@ -53,8 +53,10 @@ class RecentRenewalsTest {
         for (int i = 0; i < RecentRenewals.MOST_OF_A_RUN + 50; i++) {
             renewals.record(renewed(1));
         }
-        assertEquals(RecentRenewals.MOST_OF_A_RUN + 50, renewals.of("a", 1, "r1").count());
-        assertEquals(RecentRenewals.MOST_OF_A_RUN, renewals.of("a", 1, "r1").newest().size());
+        assertEquals(
+                RecentRenewals.MOST_OF_A_RUN + 50, renewals.of("a", 1, "r1").count());
+        assertEquals(
+                RecentRenewals.MOST_OF_A_RUN, renewals.of("a", 1, "r1").newest().size());
         for (int i = 2; i <= RecentRenewals.MOST_RUNS + 1; i++) {
             renewals.record(started(i, "r" + i));
         }

@@ -25,7 +25,12 @@ class TickTextsTest {
     @ParameterizedTest
     @ValueSource(
             strings = {
-                "", "now", "../../etc/passwd", "manual:x/y", "+1000000000-12-31T23:59:59Z", "-0001-01-01T00:00:00Z",
+                "",
+                "now",
+                "../../etc/passwd",
+                "manual:x/y",
+                "+1000000000-12-31T23:59:59Z",
+                "-0001-01-01T00:00:00Z",
                 "manual:2026-03-29T01:00:00Z/\u0000"
             })
     void anyOtherTextIsNoSlot(String text) {
@@ -74,7 +79,8 @@ class TickTextsTest {
     @Test
     void whatIsNoJsonStaysAsItIs() {
         for (String other : List.of("plain", "{broken", "[1] trailing", "{\"a\":1}{\"b\":2}", "")) {
-            assertEquals(other, ResultText.of(other.getBytes(StandardCharsets.UTF_8)).text());
+            assertEquals(
+                    other, ResultText.of(other.getBytes(StandardCharsets.UTF_8)).text());
         }
     }
 
@@ -87,7 +93,8 @@ class TickTextsTest {
     @Test
     void aBigResultIsCutBetweenCharactersAndABinaryOneIsNotShown() {
         byte[] big = "é".repeat(40_000).getBytes(StandardCharsets.UTF_8);
-        ResultText cut = ResultText.of(("x" + new String(big, StandardCharsets.UTF_8)).getBytes(StandardCharsets.UTF_8));
+        ResultText cut =
+                ResultText.of(("x" + new String(big, StandardCharsets.UTF_8)).getBytes(StandardCharsets.UTF_8));
         assertTrue(cut.cut() && cut.isText());
         assertTrue(cut.text().endsWith("é"));
         assertFalse(ResultText.of(new byte[] {(byte) 0xff, 1}).isText());

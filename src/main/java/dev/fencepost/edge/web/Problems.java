@@ -19,6 +19,7 @@ import org.jspecify.annotations.Nullable;
 public class Problems {
 
     private static final String PROBLEM_JSON = "application/problem+json";
+    private static final String FORM_READER = "org.jboss.resteasy.reactive.server.core.multipart.";
     private static final int BROKEN = 500;
     private static final int MOST_ADDRESS = 4_000;
     private static final int MOST_FORM = 64 << 10;
@@ -141,7 +142,15 @@ public class Problems {
     @ServerExceptionMapper
     public Response failed(Throwable e, RoutingContext request) {
         linger(request);
-        return broken(e, request);
+        return isBadForm(e)
+                ? response(Problem.badRequest("the form cannot be read, or has more than 1000 fields"), request)
+                : broken(e, request);
+    }
+
+    /** The reader of forms has no exception of its own for what it refuses; it is not to fill the log with errors of ours. */
+    private static boolean isBadForm(Throwable e) {
+        StackTraceElement[] trace = e.getStackTrace();
+        return trace.length > 0 && trace[0].getClassName().startsWith(FORM_READER);
     }
 
     private Response broken(Throwable e, RoutingContext request) {

@@ -78,9 +78,7 @@ class ShowsIT {
 
     private static void itsOutputIsFollowed(Browser browser) {
         order(browser);
-        browser.row("slow")
-                .findElement(By.cssSelector("a[href*='/ticks/']"))
-                .click();
+        browser.row("slow").findElement(By.cssSelector("a[href*='/ticks/']")).click();
         browser.awaitText("step 1");
         browser.mark();
         assertTrue(!browser.text().contains("step 8"), "it runs");

@@ -8,9 +8,9 @@ import java.time.Instant;
 import java.time.ZoneId;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -147,7 +147,7 @@ public record DurationPlot(
         boolean log = most / usual > FAR;
         Scale scale = log ? logarithmic(taken, most) : linear(most);
         List<Mark> marks = new ArrayList<>();
-        Map<String, Kind> kinds = new LinkedHashMap<>();
+        Map<Integer, Kind> kinds = new TreeMap<>();
         for (int i = 0; i < taken.length; i++) {
             Attempt attempt = attempts.get(i);
             Told told = Told.of(attempt.outcome());
@@ -161,7 +161,7 @@ public record DurationPlot(
                     title(attempt, told, zone),
                     Links.tick(attempt.job(), attempt.slotKey())));
             kinds.merge(
-                    told.word(),
+                    attempt.outcome() == null ? -1 : attempt.outcome().ordinal(),
                     new Kind(told.word(), shape(attempt.outcome(), 8, 8), told.style(), 1),
                     (old, one) -> new Kind(old.word(), old.shape(), old.style(), old.count() + 1));
         }

@@ -101,6 +101,7 @@ final class JobBoard {
             JobHistory.Reason kept,
             JobHistory.Reason why,
             List<Fact> facts,
+            @Nullable Bar bar,
             List<Next> next,
             String noNext)
             implements TemplateInstance {}
@@ -108,8 +109,11 @@ final class JobBoard {
     /** @param link of the value; empty */
     public record Fact(String name, RawString before, String text, String link, String style, RawString after) {}
 
-    /** @param in how long; whole minutes, so that it does not change each second */
-    public record Next(RawString at, String in) {}
+    /** @param in how long; whole minutes, so that it does not change each second: the script counts down */
+    public record Next(RawString at, long millis, String in) {}
+
+    /** A live lease: how much of it is left. */
+    public record Bar(long ttlMillis, long untilMillis) {}
 
     /** @throws StoreException if the store is away and nothing was read before */
     synchronized Look look() {
@@ -244,6 +248,7 @@ final class JobBoard {
                 JobHistory.Reason.of(kept(summary, now, zone)),
                 JobHistory.Reason.of(Why.of(facts).sentence()),
                 facts(read, facts),
+                bar(read),
                 summary != null && summary.retired() ? List.of() : next(schedule, now, zone),
                 schedule == null || (summary != null && summary.retired())
                         ? "None: no jobs file in force has this job."
@@ -370,6 +375,14 @@ final class JobBoard {
         return known == null ? "none known here" : known.text();
     }
 
+    private static @Nullable Bar bar(Reading read) {
+        LeaseView lease = read.summary() == null ? null : read.summary().lease();
+        Job job = read.job();
+        return lease == null || job == null || !lease.isLive() || lease.expiresAt() == null
+                ? null
+                : new Bar(job.ttl().toMillis(), lease.expiresAt().toEpochMilli());
+    }
+
     private static Fact lease(@Nullable LeaseView lease, ZoneId zone) {
         if (lease == null) {
             return fact("Lease", "never held");
@@ -399,6 +412,7 @@ final class JobBoard {
             long minutes = Duration.between(now, slot).toMinutes();
             next.add(new Next(
                     Times.element(slot, zone),
+                    slot.toEpochMilli(),
                     minutes < 1 ? "in less than a minute" : "in " + Times.span(Duration.ofMinutes(minutes))));
             slot = schedule.next(slot);
         }

@@ -60,9 +60,13 @@ final class OutputText implements AutoCloseable {
      */
     record Part(String html, int lines, long left) {}
 
-    /** What is there by now: its end. */
-    Part end() throws IOException {
-        return part(MOST_LINES, MOST_CHARS, LONGEST_READ_MILLIS);
+    /**
+     * What is there by now: its end.
+     *
+     * @param growing whether somebody may write to it as fast as it is read: then it is read for a limited time
+     */
+    Part end(boolean growing) throws IOException {
+        return part(MOST_LINES, MOST_CHARS, growing ? LONGEST_READ_MILLIS : Long.MAX_VALUE);
     }
 
     /** What has come since; empty if nothing. */

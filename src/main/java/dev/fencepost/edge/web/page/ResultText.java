@@ -58,7 +58,7 @@ record ResultText(String text, int bytes, boolean cut) {
         return begin;
     }
 
-    /** JSON with its lines broken and indented, its numbers and names as they are written; any other text as it is. */
+    /** JSON with its lines broken and indented, its numbers as exact as they are written; any other text as it is. */
     private static String indented(String text) {
         String begin = text.stripLeading();
         if (!begin.startsWith("{") && !begin.startsWith("[")) {

@@ -325,15 +325,15 @@ final class TickPage {
         return bytes < 1_024 ? bytes + " bytes" : (bytes + 1_023) / 1_024 + " KiB";
     }
 
-    /** Of an attempt whose log this node has. */
-    static Region output(TickFacts facts, Attempt attempt, OutputText.Part part) {
-        return output(
-                facts,
-                attempt,
-                part,
-                part.lines() > 0 ? "" : attempt.endedAt() == null ? "Nothing was written so far." : "It wrote nothing.",
-                true,
-                true);
+    /**
+     * Of an attempt whose log this node has.
+     *
+     * @param whole whether it was read to its end
+     */
+    static Region output(TickFacts facts, Attempt attempt, OutputText.Part part, boolean whole) {
+        String none = attempt.endedAt() == null ? "Nothing was written so far." : "It wrote nothing.";
+        String late = whole ? "" : "It writes faster than it can be read here; this is not its end yet.";
+        return output(facts, attempt, part, part.lines() > 0 ? late : none, true, true);
     }
 
     /** Of an attempt whose log is elsewhere, or gone. */

@@ -125,7 +125,8 @@ final class TickView implements Live.View, AutoCloseable {
             return TickPage.tail(open, fresh, attempt, log.trouble());
         }
         try {
-            return TickPage.output(fresh, attempt, text.end());
+            OutputText.Part part = text.end(attempt.endedAt() == null);
+            return TickPage.output(fresh, attempt, part, text.isExhausted());
         } catch (IOException e) {
             close();
             return TickPage.tail(open, fresh, attempt, told(attempt, e));

@@ -92,7 +92,7 @@ class DurationPlotTest {
             assertTrue(plot.marks().get(i - 1).y() >= plot.marks().get(i).y());
         }
         assertTrue(plot.limits().getFirst().y() < plot.limits().getLast().y(), "the ttl is the longer one");
-        assertEquals("10 failed, 190 succeeded of the last 200 attempts.", plot.summary());
+        assertEquals("190 succeeded, 10 failed of the last 200 attempts.", plot.summary());
     }
 
     @Test

@@ -9,6 +9,7 @@ import dev.fencepost.edge.web.page.Outputs.Piece;
 import dev.fencepost.edge.web.page.Outputs.Source;
 import dev.fencepost.host.ManualTime;
 import java.io.IOException;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneId;
 import java.util.ArrayDeque;
@@ -53,7 +54,7 @@ class OutputTextTest {
                                 + "<p class=\"note\">" + time + "<b>note</b><code>said by us</code></p>",
                         3,
                         0),
-                text.end());
+                text.end(false));
         assertTrue(text.isExhausted());
         assertEquals("", text.more());
     }
@@ -63,7 +64,7 @@ class OutputTextTest {
         log.add(Source.STDOUT, "one ", false);
         log.add(Source.STDERR, "bad", true);
         log.add(Source.STDOUT, "line", true);
-        String html = text.end().html();
+        String html = text.end(false).html();
         assertTrue(html.contains("<code>one line</code>"), html);
         assertTrue(html.contains("<code>bad</code>"), html);
     }
@@ -71,7 +72,7 @@ class OutputTextTest {
     @Test
     void aLineWithoutAnEndIsShownAndGoesOnInAnother() throws IOException {
         log.add(Source.STDOUT, "Password: ", false);
-        assertTrue(text.end().html().contains("<b></b><code>Password: </code>"));
+        assertTrue(text.end(false).html().contains("<b></b><code>Password: </code>"));
         assertEquals("", text.more());
         log.add(Source.STDOUT, "given", true);
         log.add(Source.STDOUT, "next", true);
@@ -83,7 +84,7 @@ class OutputTextTest {
     @Test
     void anEndThatComesAloneMakesNoLine() throws IOException {
         log.add(Source.STDOUT, "all", false);
-        assertEquals(1, text.end().lines());
+        assertEquals(1, text.end(false).lines());
         log.add(Source.STDOUT, "", true);
         assertEquals("", text.more());
     }
@@ -93,7 +94,7 @@ class OutputTextTest {
         for (int i = 1; i <= OutputText.MOST_LINES + 5; i++) {
             log.add(Source.STDOUT, "line " + i + ".", true);
         }
-        OutputText.Part part = text.end();
+        OutputText.Part part = text.end(false);
         assertEquals(OutputText.MOST_LINES, part.lines());
         assertEquals(5, part.left());
         assertFalse(part.html().contains("<code>line 5.</code>"));
@@ -105,7 +106,7 @@ class OutputTextTest {
         for (int i = 0; i < 16; i++) {
             log.add(Source.STDOUT, "x".repeat(65_536), i == 15);
         }
-        String html = text.end().html();
+        String html = text.end(false).html();
         assertTrue(html.length() < 5_000, () -> html.length() + " characters");
         assertTrue(
                 html.contains("<a class=\"cut\" href=\"/whole?a=1&amp;b=2\">… " + (1_048_576 - OutputLines.LONGEST)
@@ -118,14 +119,14 @@ class OutputTextTest {
         for (int i = 0; i < 1_000; i++) {
             log.add(Source.STDOUT, "y".repeat(OutputLines.LONGEST), true);
         }
-        OutputText.Part part = text.end();
+        OutputText.Part part = text.end(false);
         assertEquals(OutputText.MOST_CHARS / OutputLines.LONGEST, part.lines());
         assertEquals(1_000 - part.lines(), part.left());
     }
 
     @Test
     void ofAFloodApartIsLeftOutAndThatIsSaid() throws IOException {
-        text.end();
+        text.end(false);
         for (int i = 0; i < 10_000; i++) {
             log.add(Source.STDOUT, "flood", true);
         }
@@ -133,6 +134,25 @@ class OutputTextTest {
         assertTrue(more.startsWith("<p class=\"gap\">"), more.substring(0, 80));
         assertTrue(more.contains((10_000 - OutputText.MOST_MORE_LINES) + " lines left out here"));
         assertEquals(OutputText.MOST_MORE_LINES, more.split("<code>", -1).length - 1);
+    }
+
+    @Test
+    void ofALogThatGrowsNoMoreIsReadThanTimeAllows() throws IOException {
+        ManualTime time = new ManualTime(AT);
+        Output endless = new Output() {
+            @Override
+            public Piece next() {
+                time.pass(Duration.ofMillis(1));
+                return new Piece(AT, Source.STDOUT, "y", true);
+            }
+
+            @Override
+            public void close() {}
+        };
+        OutputText growing = new OutputText(endless, ZoneId.of("UTC"), "/whole", time);
+        OutputText.Part part = growing.end(true);
+        assertTrue(part.lines() + part.left() < 4_000, () -> "read " + part.left() + " lines more than shown");
+        assertFalse(growing.isExhausted());
     }
 
     @Test

@@ -27,7 +27,7 @@ final class Effects {
             case REFUSED -> new Told("refused", "✗", "bad");
             case DEAD -> new Told("given up", "✗", "bad");
             case UNKNOWN -> new Told("unknown: it may have taken place", "?", "warn");
-            case EXPIRED -> new Told("expired", "⧖", "warn");
+            case EXPIRED -> new Told("expired", "◔", "warn");
         };
     }
 

@@ -163,7 +163,7 @@ public class QueuesResource {
                 item.id(),
                 delayed ? "delayed" : item.state().name().toLowerCase(Locale.ROOT),
                 switch (item.state()) {
-                    case READY -> delayed ? "\u29d6" : "\u25cb";
+                    case READY -> delayed ? "\u25d4" : "\u25cb";
                     case CLAIMED -> "\u25b7";
                     case DONE -> "\u2713";
                     case DEAD -> "\u2717";

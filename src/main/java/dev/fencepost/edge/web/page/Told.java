@@ -19,7 +19,7 @@ public record Told(String word, String sign, String style) {
             case null -> OPEN;
             case SUCCEEDED -> new Told("succeeded", "\u2713", "good");
             case FAILED -> new Told("failed", "\u2717", "bad");
-            case TIMED_OUT -> new Told("timed out", "\u29d6", "bad");
+            case TIMED_OUT -> new Told("timed out", "\u25d4", "bad");
             case LEASE_LOST -> new Told("lease lost", "\u26a0", "warn");
             case ABANDONED -> new Told("abandoned", "\u2298", "warn");
             case SKIPPED_OVERLAP -> new Told("skipped", "\u2013", "skip");

@@ -191,13 +191,18 @@
   }
   const refreshForGood = () => setInterval(refresh, refreshMillis);
 
+  let leave = () => {};
+  let comeBack = () => {};
   function follow() {
+    leave();
     const source = new EventSource(live + (live.includes('?') ? '&' : '?') + 'seen=' + document.body.dataset.seen);
     let lost = false;
     const again = async () => {
       source.close();
       if (await refresh()) follow(); else setTimeout(again, refreshMillis);
     };
+    leave = () => source.close();
+    comeBack = again;
     const on = (name, act) => source.addEventListener(name, event => {
       const data = JSON.parse(event.data);
       if (data.now) setClock(data.now, performance.now());
@@ -228,5 +233,8 @@
       if (source.readyState === EventSource.CLOSED) setTimeout(again, refreshMillis);
     };
   }
+  // A browser has six connections to a host, and keeps a page that was left for the way back: such a page must not hold one of them.
+  addEventListener('pagehide', () => leave());
+  addEventListener('pageshow', event => { if (event.persisted) comeBack(); });
   if (window.EventSource) follow(); else refreshForGood();
 })();

@@ -178,6 +178,26 @@ class PagesIT {
         assertEquals("/jobs/long", browser.script("return document.activeElement.getAttribute('href')"));
     }
 
+    /** A browser keeps what was left for the way back, and has six connections to a host: more live pages than that must not block it. */
+    @Test
+    void aPageThatWasLeftHoldsNoConnectionAndLivesAgainOnTheWayBack() {
+        browser.desk().scheme("light");
+        for (int i = 0; i < 5; i++) {
+            for (String address : List.of("/", "/jobs/long")) {
+                browser.go(address);
+                long millis = ((Number) browser.script(
+                                "return Math.round(performance.getEntriesByType('navigation')[0].loadEventEnd)"))
+                        .longValue();
+                assertTrue(millis < 10_000, () -> address + " took " + millis + " ms");
+            }
+        }
+        browser.driver().navigate().back();
+        browser.await("the overview", () -> browser.address().equals("/"));
+        String before = browser.row("long").getText();
+        browser.await(
+                "a change of the row", () -> !browser.row("long").getText().equals(before));
+    }
+
     @Test
     void withoutScriptsThePagesAreReadAndTheButtonsWork() {
         try (Browser browser = Browser.on(service.port()).withoutScripts().logIn(Town.OPERATOR, "/")) {
@@ -185,11 +205,11 @@ class PagesIT {
             browser.link("article").click();
             browser.awaitText("History");
             browser.press("Pause");
-            browser.await("paused", () -> browser.button("Resume").isDisplayed());
+            assertTrue(browser.button("Resume").isDisplayed(), "the page after an order is newer than the order");
             assertEquals(
                     "1", scene.rows().value("select count(*) from job_event where job = 'article' and reason is null"));
             browser.press("Resume");
-            browser.await("resumed", () -> browser.button("Pause").isDisplayed());
+            assertTrue(browser.button("Pause").isDisplayed());
             browser.go(tick("article"));
             assertTrue(browser.text().contains("warning: no picture"), browser::text);
             assertTrue(browser.text().contains("An article of 800 words."), browser::text);

@@ -115,6 +115,11 @@ final class JobBoard {
     /** A live lease: how much of it is left. */
     public record Bar(long ttlMillis, long untilMillis) {}
 
+    /** The next look reads anew, since something was ordered. */
+    synchronized void forget() {
+        readAt -= FRESH_MILLIS;
+    }
+
     /** @throws StoreException if the store is away and nothing was read before */
     synchronized Look look() {
         long now = open.parts().time().bootMillis();

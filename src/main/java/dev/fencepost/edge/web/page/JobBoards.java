@@ -25,4 +25,12 @@ class JobBoards {
         }
         return board;
     }
+
+    /** What was read of this job is old, since something was ordered. */
+    synchronized void forget(String id) {
+        JobBoard board = boards.get(id);
+        if (board != null) {
+            board.forget();
+        }
+    }
 }

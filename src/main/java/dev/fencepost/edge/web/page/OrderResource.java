@@ -32,9 +32,11 @@ public class OrderResource {
     private static final int SUFFIX = 8;
 
     private final Page page;
+    private final JobBoards boards;
 
-    OrderResource(Page page) {
+    OrderResource(Page page, JobBoards boards) {
         this.page = page;
+        this.boards = boards;
     }
 
     @POST
@@ -138,7 +140,7 @@ public class OrderResource {
         return reason;
     }
 
-    private static Said ordered(Visit visit, String job, Said done, Said already, Supplier<Answer> order) {
+    private Said ordered(Visit visit, String job, Said done, Said already, Supplier<Answer> order) {
         Answer answer;
         try {
             answer = order.get();
@@ -151,6 +153,7 @@ public class OrderResource {
         return switch (answer) {
             case DONE -> {
                 visit.open().waiting().forget();
+                boards.forget(job);
                 visit.note(job, done.order());
                 yield done;
             }

@@ -20,6 +20,10 @@ public interface History {
      */
     List<JobSummary> jobs();
 
+    /** One of them; null for a name that the store does not know. */
+    @Nullable
+    JobSummary job(String id);
+
     /** Ticks by job and outcome; a range counts as many as it holds. Reads the whole history. */
     Map<String, Map<Outcome, Long>> counts();
 

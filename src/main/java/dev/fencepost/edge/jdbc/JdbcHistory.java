@@ -35,12 +35,19 @@ final class JdbcHistory implements History {
      * question grows with the whole history. Each look-up is an expression of its own and not a join, so that no server can read a whole
      * table for it, whatever it takes the sizes to be; and {@code materialized} lets each be done once.
      */
-    static final Sql JOBS = Sql.of(
-            JOBS_WITH_TICKS + " select j.*, " + JdbcLeases.VIEW_COLUMNS
+    static final Sql JOBS = jobs(JOBS_WITH_TICKS, "", "");
+
+    static final Sql JOB = jobs(
+            "with hop (job) as (select min(job) from tick where job = :id)", " where id = :id", " and a.job = :id");
+
+    private static Sql jobs(String hop, String wanted, String andOfWanted) {
+        return Sql.of(
+            hop + " select j.*, " + JdbcLeases.VIEW_COLUMNS
                     + " from (select id, schedule_text, since, retired_at, defer_until, defer_reason, brakes_since, "
                     + JdbcOrders.PAUSE_COLUMNS
                     + """
-                     from job
+                     from job""" + wanted + """
+
                         union all
                         select t.job, null, t.since, t.since, null, null, null, null, null, null, null, null
                         from (select hop.job, (
@@ -52,8 +59,8 @@ final class JdbcHistory implements History {
             """
             select a.run_id, a.job, a.slot_key, a.number, a.fence, a.owner, a.started_at, a.ended_at, a.outcome,
                 a.exit_code, a.signal, a.reason, a.classification
-            from attempt a where a.ended_at is null""",
-            JOBS_WITH_TICKS + """
+            from attempt a where a.ended_at is null""" + andOfWanted,
+            hop + """
             , known (job, slot_key, success_slot) as materialized (
                 select hop.job, (
                     select n.slot_key from tick n where n.job = hop.job and n.outcome is not null
@@ -70,6 +77,7 @@ final class JdbcHistory implements History {
                 where n.job = k.job and n.outcome = 'SKIPPED_OVERLAP' and n.slot_at > coalesce(k.success_slot, {epoch})
                 ) as skipped
             from known k""");
+    }
 
     private static final Sql COUNTS = Sql.of("""
             select job, outcome, sum(coalesce(range_count, 1)) as ticks from tick
@@ -178,33 +186,39 @@ final class JdbcHistory implements History {
 
     @Override
     public List<JobSummary> jobs() {
-        return database.read("jobs", session -> {
-            List<List<Row>> answers = session.run(JOBS, Params.none()).stream()
-                    .map(Session.Answer::rows)
-                    .toList();
-            Map<String, Row> runnings = byJob(answers.get(1));
-            Map<String, Row> ticks = byJob(answers.get(2));
-            List<JobSummary> summaries = new ArrayList<>();
-            for (Row row : answers.getFirst()) {
-                String id = row.text("id");
-                Row running = runnings.get(id);
-                Row told = ticks.get(id);
-                summaries.add(new JobSummary(
-                        id,
-                        row.optionalText("schedule_text"),
-                        row.instant("since"),
-                        row.optionalInstant("retired_at") != null,
-                        lease(row),
-                        running == null ? null : JdbcTicks.attempt(running),
-                        told == null ? null : last(told),
-                        told == null ? null : told.optionalInstant("success_at"),
-                        told == null ? 0 : told.number("skipped"),
-                        JdbcOrders.pause(row),
-                        deferral(row),
-                        row.optionalInstant("brakes_since")));
-            }
-            return summaries;
-        });
+        return database.read("jobs", session -> summaries(session.run(JOBS, Params.none())));
+    }
+
+    @Override
+    public @Nullable JobSummary job(String id) {
+        List<JobSummary> found =
+                database.read("job " + id, session -> summaries(session.run(JOB, Params.of("id", id))));
+        return found.isEmpty() ? null : found.getFirst();
+    }
+
+    private static List<JobSummary> summaries(List<Session.Answer> answers) {
+        Map<String, Row> runnings = byJob(answers.get(1).rows());
+        Map<String, Row> ticks = byJob(answers.get(2).rows());
+        List<JobSummary> summaries = new ArrayList<>();
+        for (Row row : answers.getFirst().rows()) {
+            String id = row.text("id");
+            Row running = runnings.get(id);
+            Row told = ticks.get(id);
+            summaries.add(new JobSummary(
+                    id,
+                    row.optionalText("schedule_text"),
+                    row.instant("since"),
+                    row.optionalInstant("retired_at") != null,
+                    lease(row),
+                    running == null ? null : JdbcTicks.attempt(running),
+                    told == null ? null : last(told),
+                    told == null ? null : told.optionalInstant("success_at"),
+                    told == null ? 0 : told.number("skipped"),
+                    JdbcOrders.pause(row),
+                    deferral(row),
+                    row.optionalInstant("brakes_since")));
+        }
+        return summaries;
     }
 
     private static @Nullable LastTick last(Row told) {

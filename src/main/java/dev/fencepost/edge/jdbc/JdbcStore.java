@@ -484,6 +484,11 @@ public final class JdbcStore implements Store {
     }
 
     @Override
+    public @Nullable JobSummary job(String id) {
+        return history.job(id);
+    }
+
+    @Override
     public Map<String, Map<Outcome, Long>> counts() {
         return history.counts();
     }

@@ -18,11 +18,15 @@ record Row(Map<String, @Nullable Object> columns) {
 
     static List<Row> all(ResultSet results) throws SQLException {
         ResultSetMetaData meta = results.getMetaData();
+        String[] names = new String[meta.getColumnCount()];
+        for (int i = 0; i < names.length; i++) {
+            names[i] = meta.getColumnLabel(i + 1).toLowerCase(Locale.ROOT);
+        }
         List<Row> rows = new ArrayList<>();
         while (results.next()) {
             Map<String, @Nullable Object> columns = new HashMap<>();
-            for (int i = 1; i <= meta.getColumnCount(); i++) {
-                columns.put(meta.getColumnLabel(i).toLowerCase(Locale.ROOT), results.getObject(i));
+            for (int i = 0; i < names.length; i++) {
+                columns.put(names[i], results.getObject(i + 1));
             }
             rows.add(new Row(columns));
         }

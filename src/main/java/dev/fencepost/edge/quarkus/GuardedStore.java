@@ -511,6 +511,11 @@ final class GuardedStore implements Store {
     }
 
     @Override
+    public @Nullable JobSummary job(String id) {
+        return this.<@Nullable JobSummary>guarded("history", () -> store.job(id));
+    }
+
+    @Override
     public Map<String, Map<Outcome, Long>> counts() {
         return guarded("history", store::counts);
     }

@@ -182,7 +182,7 @@ public class Service {
             ServiceJournal journal)
             throws IOException {
         if (settings == null || tokens == null) {
-            api.off();
+            api.off(journal);
             return null;
         }
         Artifacts artifacts = Artifacts.open(directory.path().resolve("artifacts"), store, assembly.entropy(), journal);

@@ -36,6 +36,7 @@ public class Api {
 
     private volatile @Nullable Open open;
     private volatile boolean off;
+    private volatile Journal journal = event -> {};
     private volatile boolean stopping;
 
     /**
@@ -110,8 +111,9 @@ public class Api {
         }
     }
 
-    /** There is no token file: nobody is let in. */
-    public void off() {
+    /** There is no token file: nobody is let in. @param journal for what goes wrong at the other addresses */
+    public void off(Journal journal) {
+        this.journal = journal;
         off = true;
     }
 
@@ -119,6 +121,7 @@ public class Api {
     public void open(Parts parts) {
         stopping = false;
         off = false;
+        journal = parts.journal();
         Gate gate = new Gate(parts.tokens(), new FailedLogins(parts.time()), parts.journal());
         open = new Open(
                 parts,
@@ -220,9 +223,6 @@ public class Api {
     }
 
     void record(Event event) {
-        Open now = open;
-        if (now != null) {
-            now.parts().journal().record(event);
-        }
+        journal.record(event);
     }
 }

@@ -715,7 +715,7 @@ class WorkApiTest {
 
     @Test
     void withoutATokenFileTheApiIsOffAndHealthStays() {
-        api.off();
+        api.off(event -> {});
         try {
             assertProblem(all.get(PATH + "/queues"), 403, "token-file");
             assertNotEquals(404, all.get("/q/health/live").status());

@@ -92,10 +92,12 @@ abstract class HistoryContract extends Contract {
     }
 
     private JobSummary summary(String job) {
-        return store().jobs().stream()
+        JobSummary among = store().jobs().stream()
                 .filter(each -> each.id().equals(job))
                 .findFirst()
                 .orElseThrow();
+        assertEquals(among, store().job(job), "alone as among all");
+        return among;
     }
 
     private static List<String> keys(Page page) {
@@ -128,6 +130,7 @@ abstract class HistoryContract extends Contract {
         assertNull(summary.running());
         assertNull(summary.lastSuccessAt());
         assertEquals(0, summary.skippedInARow());
+        assertNull(store().job("no-such-job"));
     }
 
     @Test

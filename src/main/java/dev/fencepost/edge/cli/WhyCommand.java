@@ -72,10 +72,7 @@ final class WhyCommand implements Callable<Integer> {
         try (OpenedStore opened = OpenedStore.existing(shared, file)) {
             JdbcStore store = opened.store();
             Job defined = file == null ? null : file.job(id).orElse(null);
-            JobSummary summary = store.jobs().stream()
-                    .filter(each -> each.id().equals(id))
-                    .findFirst()
-                    .orElse(null);
+            JobSummary summary = store.job(id);
             if (defined == null && summary == null) {
                 return OrderForms.unknown(shared, opened, file, id);
             }

@@ -42,11 +42,10 @@ final class JdbcHistory implements History {
 
     private static Sql jobs(String hop, String wanted, String andOfWanted) {
         return Sql.of(
-            hop + " select j.*, " + JdbcLeases.VIEW_COLUMNS
-                    + " from (select id, schedule_text, since, retired_at, defer_until, defer_reason, brakes_since, "
-                    + JdbcOrders.PAUSE_COLUMNS
-                    + """
-                     from job""" + wanted + """
+                hop + " select j.*, " + JdbcLeases.VIEW_COLUMNS
+                        + " from (select id, schedule_text, since, retired_at, defer_until, defer_reason, brakes_since, "
+                        + JdbcOrders.PAUSE_COLUMNS
+                        + " from job" + wanted + """
 
                         union all
                         select t.job, null, t.since, t.since, null, null, null, null, null, null, null, null
@@ -55,12 +54,12 @@ final class JdbcHistory implements History {
                             from hop where hop.job is not null
                                 and not exists (select 1 from job k where k.id = hop.job)) t) j
                     left join lease l on l.resource = j.id and l.fence > 0"""
-                    + " order by case when j.retired_at is null then 0 else 1 end, j.id",
-            """
+                        + " order by case when j.retired_at is null then 0 else 1 end, j.id",
+                """
             select a.run_id, a.job, a.slot_key, a.number, a.fence, a.owner, a.started_at, a.ended_at, a.outcome,
                 a.exit_code, a.signal, a.reason, a.classification
             from attempt a where a.ended_at is null""" + andOfWanted,
-            hop + """
+                hop + """
             , known (job, slot_key, success_slot) as materialized (
                 select hop.job, (
                     select n.slot_key from tick n where n.job = hop.job and n.outcome is not null

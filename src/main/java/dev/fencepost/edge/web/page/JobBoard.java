@@ -167,10 +167,7 @@ final class JobBoard {
 
     private Reading read() {
         Configured configured = open.job(id);
-        JobSummary summary = open.store().jobs().stream()
-                .filter(each -> each.id().equals(id))
-                .findFirst()
-                .orElse(null);
+        JobSummary summary = open.store().job(id);
         Job job = configured == null ? null : configured.job();
         return new Reading(
                 configured, summary, Inquiry.zone(job, summary), open.store().now());

@@ -163,10 +163,7 @@ public class OrderResource {
     }
 
     private static Problem unknown(Visit visit, String job) {
-        JobSummary summary = visit.open().store().jobs().stream()
-                .filter(each -> each.id().equals(job))
-                .findFirst()
-                .orElse(null);
+        JobSummary summary = visit.open().store().job(job);
         if (summary != null && summary.scheduleText() == null) {
             return Problem.notFound("this job is run by hand only, with fencepost exec or run; no node starts it");
         }

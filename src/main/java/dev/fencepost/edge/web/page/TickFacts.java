@@ -177,12 +177,7 @@ record TickFacts(
 
     private static Known known(Page.Open open, String job, boolean wholly) {
         Configured configured = open.job(job);
-        JobSummary summary = configured != null && !wholly
-                ? null
-                : open.store().jobs().stream()
-                        .filter(each -> each.id().equals(job))
-                        .findFirst()
-                        .orElse(null);
+        JobSummary summary = configured != null && !wholly ? null : open.store().job(job);
         if (configured != null) {
             return new Known(configured.job().zone(), configured.job().schedule(), summary);
         }

@@ -19,9 +19,9 @@ public interface Orders {
     /** Characters of the reason of an order. */
     int LONGEST_REASON = 500;
 
-    /** Whether a person may write this as the reason of an order; null is one that is left out. */
+    /** Whether a person may write this as the reason of an order; null is one that is left out. A NUL is no text for PostgreSQL. */
     static boolean isReason(@Nullable String reason) {
-        return reason == null || (!reason.isBlank() && reason.length() <= LONGEST_REASON);
+        return reason == null || (!reason.isBlank() && reason.length() <= LONGEST_REASON && reason.indexOf('\0') < 0);
     }
 
     /** What an order came to. */

@@ -50,6 +50,7 @@ final class Board {
     private static final int ROUND = 60;
 
     private final Page.Parts parts;
+    private final Outage outage;
     private final ReentrantLock reading = new ReentrantLock();
     private volatile Look look;
 
@@ -58,12 +59,12 @@ final class Board {
     private List<NodeView> starts = List.of();
     private long startsReadAt;
     private int turn;
-    private @Nullable Instant awaySince;
     private long latencyShown = -1;
     private long latencyShownAt;
 
     Board(Page.Parts parts) {
         this.parts = parts;
+        this.outage = new Outage(parts);
         // Versions go on rising when the program is started anew, so that what a browser has of its predecessor is
         // older.
         look = new Look(
@@ -169,17 +170,17 @@ final class Board {
 
     private Look next(Look known) {
         boolean ready = parts.ready().getAsBoolean();
+        Instant since;
         if (ready) {
             try {
                 return read(known);
             } catch (StoreException away) {
-                // Told on the page; who counts and logs it is the store's guard, at each call.
+                since = outage.goesOn(away, null);
             }
+        } else {
+            since = outage.goesOn();
         }
-        if (awaySince == null) {
-            awaySince = parts.time().wallClock();
-        }
-        State state = new State(!ready, When.of(awaySince, ZoneOffset.UTC));
+        State state = new State(!ready, When.of(since, ZoneOffset.UTC));
         List<Region> regions = new ArrayList<>();
         List<Listed> jobs = known.jobs();
         if (known.now() == null) {
@@ -231,7 +232,7 @@ final class Board {
         regions.add(region(STORE, new StoreLine(parts.store().describe(), latency(end - begin, end))));
         regions.add(region(NODES, nodes(now)));
         jobs.forEach(job -> regions.add(job.region()));
-        awaySince = null;
+        outage.end();
         long waiting = tallies.stream().mapToLong(Tally::waiting).sum()
                 + standings.stream().filter(Standing::waitsForAPerson).count();
         return new Look(known.regions().with(regions), jobs, waiting, now, begin, true, false);

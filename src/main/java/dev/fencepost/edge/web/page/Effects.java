@@ -16,9 +16,6 @@ final class Effects {
 
     private Effects() {}
 
-    /** By a word, a sign and a class, as {@link dev.fencepost.edge.web.page.Told} tells outcomes. */
-    public record Told(String word, String sign, String style) {}
-
     static Told told(EffectView effect) {
         return switch (effect.state()) {
             case PENDING -> new Told("waits to be sent", "○", "live");

@@ -48,7 +48,7 @@ public class Html implements ProblemPage {
     void addHeaders(@Observes Filters filters) {
         filters.register(
                 context -> {
-                    if (isFor(context.request())) {
+                    if (isFor(context.normalizedPath())) {
                         HEADERS.forEach(context.response()::putHeader);
                         if (context.request().uri().startsWith(AssetResource.ADDRESS + "/")) {
                             context.response().headers().remove("Cache-Control"); // a browser keeps them
@@ -57,11 +57,6 @@ public class Html implements ProblemPage {
                     context.next();
                 },
                 BEFORE_ALL_OTHERS);
-    }
-
-    private static String path(HttpServerRequest request) {
-        String path = request.path();
-        return path == null ? "" : path;
     }
 
     static Response page(TemplateInstance template) {
@@ -85,7 +80,11 @@ public class Html implements ProblemPage {
 
     @Override
     public boolean isFor(HttpServerRequest request) {
-        String path = path(request);
+        String path = request.path();
+        return isFor(path == null ? "" : path);
+    }
+
+    private static boolean isFor(String path) {
         return !path.startsWith("/api/") && !path.startsWith("/q/");
     }
 

@@ -48,16 +48,17 @@ final class JobBoard {
 
     private final Page.Open open;
     private final String id;
+    private final Outage outage;
     private Regions regions;
     private @Nullable Reading reading;
     private long readAt;
     private @Nullable Lasting lasting;
     private long lastingReadAt;
-    private @Nullable Instant awaySince;
 
     JobBoard(Page.Open open, String id) {
         this.open = open;
         this.id = id;
+        this.outage = new Outage(open.parts());
         // Higher than any version of an earlier board or of an earlier start, so that no viewer takes a new one for
         // what it has.
         this.regions = Regions.startingAt(open.parts().time().wallClock().toEpochMilli());
@@ -131,19 +132,16 @@ final class JobBoard {
             Reading fresh = read();
             regions = regions.with(fresh.isKnown() ? regions(fresh) : List.of());
             reading = fresh;
-            awaySince = null;
+            outage.end();
             last = fresh;
         } catch (StoreException away) {
             if (last == null || regions.all().isEmpty()) {
                 throw away;
             }
-            if (awaySince == null) {
-                awaySince = open.parts().time().wallClock();
-            }
             List<Region> old = new ArrayList<>(regions.all());
             old.set(
                     0,
-                    away("The store has not answered since " + Times.local(awaySince, last.zone())
+                    away("The store has not answered since " + Times.local(outage.goesOn(away, id), last.zone())
                             + "; below is what was known then. This page comes back by itself."));
             regions = regions.with(old);
         }
@@ -331,7 +329,7 @@ final class JobBoard {
         List<Fact> facts = new ArrayList<>();
         Schedule schedule = known.schedule();
         facts.add(fact("Schedule", schedule(read.configured(), schedule)));
-        facts.add(fact("Times are in", zone.getId().equals("Z") ? "UTC" : zone.getId()));
+        facts.add(fact("Times are in", Times.name(zone)));
         if (summary == null) {
             return facts;
         }

@@ -199,7 +199,7 @@ public record JobLine(
                         case FAILURES -> "paused after failures";
                         case AUTH -> "paused: its login was refused";
                     },
-                    pause.reason() == null ? "" : pause.reason(),
+                    pause.reason() == null ? "" : ShownText.of(pause.reason()),
                     pause.until() == null ? null : When.of(pause.until(), zone));
         }
         Deferral deferral = standing.deferral();
@@ -207,7 +207,7 @@ public record JobLine(
                 ? null
                 : new Stop(
                         "usage limit",
-                        deferral.reason() == null ? "" : deferral.reason(),
+                        deferral.reason() == null ? "" : ShownText.of(deferral.reason()),
                         When.of(deferral.until(), zone));
     }
 

@@ -111,15 +111,33 @@ class Live {
                 }
                 time.sleep(STEP);
             }
-        } catch (LoginNeeded | CompletionException gone) {
+        } catch (LoginNeeded | Gone gone) {
             // The browser comes again by itself, and is then asked who it is.
         } finally {
             viewers.decrementAndGet();
         }
     }
 
-    private static void send(SseEventSink sink, OutboundSseEvent event) {
-        sink.send(event).toCompletableFuture().join();
+    static void send(SseEventSink sink, OutboundSseEvent event) {
+        try {
+            sink.send(event).toCompletableFuture().join();
+        } catch (CompletionException e) {
+            throw new Gone();
+        } catch (IllegalStateException e) {
+            if (sink.isClosed()) {
+                throw new Gone(); // between the look whether it is there and this
+            }
+            throw e;
+        }
+    }
+
+    /** The viewer has left. */
+    static final class Gone extends RuntimeException {
+        private static final long serialVersionUID = 1L;
+
+        Gone() {
+            super("the viewer has left", null, false, false);
+        }
     }
 
     private static OutboundSseEvent event(Sse sse, String name, String data, long version) {

@@ -135,7 +135,7 @@ public class OrderResource {
     private static @Nullable String reason(@Nullable String written) {
         String reason = written == null || written.isBlank() ? null : written.strip();
         if (!Orders.isReason(reason)) {
-            throw Problem.badRequest("a reason has at most " + Orders.LONGEST_REASON + " characters");
+            throw Problem.badRequest("a reason has at most " + Orders.LONGEST_REASON + " characters, and no NUL");
         }
         return reason;
     }

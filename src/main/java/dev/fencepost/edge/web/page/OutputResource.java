@@ -7,6 +7,7 @@ import dev.fencepost.run.Attempt;
 import dev.fencepost.run.History.Kept;
 import dev.fencepost.schedule.Slot;
 import io.smallrye.common.annotation.RunOnVirtualThread;
+import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServerRequest;
 import jakarta.ws.rs.GET;
 import jakarta.ws.rs.Path;
@@ -64,6 +65,9 @@ public class OutputResource {
                 .orElse(null);
         if (attempt == null) {
             return TickResource.missing(visit, job, slot, chosen);
+        }
+        if (request.method().equals(HttpMethod.HEAD)) {
+            return file("", TEXT, "inline", name(attempt, what + ".txt")); // nobody would read, and close, a log
         }
         return what.equals("output") ? output(visit, attempt) : result(visit, attempt);
     }

@@ -177,11 +177,11 @@ public class QueuesResource {
                 item.priority(),
                 item.attempts() + " of " + item.maxAttempts(),
                 item.fence(),
-                item.owner() == null ? "" : item.owner().text(),
+                item.owner() == null ? "" : ShownText.of(item.owner().text()),
                 item.until() == null ? null : Times.element(item.until(), ZoneOffset.UTC),
                 item.until() == null ? "" : Times.span(Duration.between(now, item.until())),
                 delayed && item.notBefore() != null ? Times.element(item.notBefore(), ZoneOffset.UTC) : null,
-                item.reason() == null ? "" : item.reason(),
+                item.reason() == null ? "" : ShownText.of(item.reason()),
                 Times.element(item.enqueuedAt(), ZoneOffset.UTC),
                 item.endedAt() == null ? null : Times.element(item.endedAt(), ZoneOffset.UTC));
     }

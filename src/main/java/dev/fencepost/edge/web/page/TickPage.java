@@ -103,7 +103,7 @@ final class TickPage {
             String name,
             String key,
             String sink,
-            Effects.Told told,
+            Told told,
             List<Effects.Part> receipt,
             int tries,
             String reason,

@@ -58,7 +58,7 @@ public class TickResource {
                 Links.job(facts.job()),
                 name,
                 facts.slot().at().toString(),
-                facts.zone().getId(),
+                Times.name(facts.zone()),
                 TickPage.previous(visit.open(), facts),
                 TickPage.next(visit.open(), facts),
                 TickPage.ordered(facts),

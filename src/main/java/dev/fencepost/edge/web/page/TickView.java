@@ -24,10 +24,10 @@ final class TickView implements Live.View, AutoCloseable {
     private final Slot slot;
     private final @Nullable Integer chosen;
     private final boolean moving;
+    private final Outage outage;
 
     private Regions regions = Regions.NONE;
     private @Nullable TickFacts facts;
-    private @Nullable Instant awaySince;
     private @Nullable Attempt shown;
     private @Nullable Region output;
     private @Nullable Region result;
@@ -46,6 +46,7 @@ final class TickView implements Live.View, AutoCloseable {
         this.slot = slot;
         this.chosen = chosen;
         this.moving = moving;
+        this.outage = new Outage(open.parts());
     }
 
     /** As it was at the last look; null where the store knows of no such tick. */
@@ -58,7 +59,7 @@ final class TickView implements Live.View, AutoCloseable {
     public Regions regions() {
         try {
             TickFacts fresh = TickFacts.read(open, job, slot);
-            awaySince = null;
+            outage.end();
             facts = fresh;
             settled = fresh == null || !fresh.isOpen();
             regions = regions.with(fresh == null ? List.of() : all(fresh, null));
@@ -66,11 +67,8 @@ final class TickView implements Live.View, AutoCloseable {
             if (facts == null) {
                 throw away;
             }
-            if (awaySince == null) {
-                awaySince = open.parts().time().wallClock();
-            }
             List<Region> old = new ArrayList<>(regions.all());
-            old.set(0, TickPage.state(facts, awaySince));
+            old.set(0, TickPage.state(facts, outage.goesOn(away, job)));
             regions = regions.with(old);
         }
         return regions;

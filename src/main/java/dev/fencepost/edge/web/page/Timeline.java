@@ -213,7 +213,7 @@ final class Timeline {
     }
 
     private void effect(EffectView effect, boolean shown) {
-        Effects.Told told = Effects.told(effect);
+        Told told = Effects.told(effect);
         String name = ShownText.of(effect.name());
         tell(
                 effect.announcedAt(),

@@ -4,6 +4,7 @@ import io.quarkus.qute.RawString;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneId;
+import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
 import java.time.temporal.ChronoUnit;
 import java.util.Locale;
@@ -24,6 +25,11 @@ final class Times {
     /** {@code 2026-03-29 04:30:00}. */
     static String local(Instant at, ZoneId zone) {
         return LOCAL.format(at.atZone(zone));
+    }
+
+    /** Of a zone; of the offset zero too. */
+    static String name(ZoneId zone) {
+        return zone.equals(ZoneOffset.UTC) ? "UTC" : zone.getId();
     }
 
     /** In two units at most, such as {@code 3 d 4 h}, {@code 12 min 5 s}, {@code 640 ms}; below zero as zero. */

@@ -44,13 +44,17 @@ final class Waiting {
     private static final long FRESH_MILLIS = 2_000;
 
     private final Page.Parts parts;
-    private Seen seen = new Seen(Regions.NONE, List.of(), List.of(), List.of(), false);
+    private final Outage outage;
+    private Seen seen;
     private long readAt;
     private boolean everRead;
-    private @Nullable Instant awaySince;
 
     Waiting(Page.Parts parts) {
         this.parts = parts;
+        this.outage = new Outage(parts);
+        // Higher than any version of an earlier start, so that no viewer takes a new one for what it has.
+        this.seen = new Seen(
+                Regions.startingAt(parts.time().wallClock().toEpochMilli()), List.of(), List.of(), List.of(), false);
     }
 
     /**
@@ -129,22 +133,19 @@ final class Waiting {
     public record BadFile(String host, String path, String error) {}
 
     synchronized Seen seen() {
-        long now = parts.time().bootMillis();
-        if (everRead && now - readAt < FRESH_MILLIS) {
+        if (everRead && parts.time().bootMillis() - readAt < FRESH_MILLIS) {
             return seen;
         }
         try {
             seen = read();
-            awaySince = null;
+            outage.end();
         } catch (StoreException away) {
-            if (awaySince == null) {
-                awaySince = parts.time().wallClock();
-            }
+            Instant since = outage.goesOn(away, null);
             List<Region> old = new ArrayList<>(seen.regions().all());
             Region state = new Region(
                     STATE,
                     new State(
-                                    "The store has not answered since " + Times.local(awaySince, ZoneOffset.UTC)
+                                    "The store has not answered since " + Times.local(since, ZoneOffset.UTC)
                                             + " UTC; below is what was known then.",
                                     false)
                             .render());
@@ -156,7 +157,8 @@ final class Waiting {
             seen = new Seen(seen.regions().with(old), seen.effects(), seen.refused(), seen.paused(), seen.more());
         }
         everRead = true;
-        readAt = now;
+        readAt = parts.time()
+                .bootMillis(); // after it: a look that got no answer may have taken longer than a look is fresh
         return seen;
     }
 
@@ -291,7 +293,7 @@ final class Waiting {
     }
 
     private static String text(@Nullable String text) {
-        return text == null ? "" : text;
+        return text == null ? "" : ShownText.of(text);
     }
 
     /** In minutes, so that it does not change each second. */

@@ -154,7 +154,7 @@ public class WaitingResource {
                 .orElseThrow(() -> Problem.badRequest("say what became of it by one of the form's buttons"));
         if (reason == null || reason.isBlank() || !Orders.isReason(reason.strip())) {
             throw Problem.badRequest("say how you know, in 1 to " + Orders.LONGEST_REASON
-                    + " characters: it is kept with the effect. Nothing was changed");
+                    + " characters, and no NUL: it is kept with the effect. Nothing was changed");
         }
         boolean overrides = override != null;
         if (overrides && !order.sends()) {

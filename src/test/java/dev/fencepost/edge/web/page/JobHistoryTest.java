@@ -64,6 +64,9 @@ class JobHistoryTest {
                 "manual:x/y",
                 "' or 1=1",
                 "+1000000000-12-31T23:59:59.999999999Z",
+                "+999999999-12-31T23:59:59Z",
+                "-999999999-01-01T00:00:00Z",
+                "manual:+999999999-12-31T23:59:59Z/1f2e",
                 "\u001b[31m"
             })
     void anythingElseIsRefusedWithWhatToWrite(String text) {

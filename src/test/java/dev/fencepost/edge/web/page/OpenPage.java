@@ -78,6 +78,9 @@ final class OpenPage implements AutoCloseable {
     private volatile @Nullable Kind nextFails;
     private volatile boolean away;
 
+    /** What its runs have written; nothing unless a test has something. */
+    volatile Outputs outputs = attempt -> null;
+
     /** @param lines of the token file; null for none */
     OpenPage(Page page, URI base, Path folder, @Nullable String lines) {
         this.page = page;
@@ -94,7 +97,7 @@ final class OpenPage implements AutoCloseable {
                 () -> true,
                 lines == null ? null : Tokens.open(tokenFile, time, events::add),
                 List.of(AddressRange.parse("127.0.0.1")),
-                attempt -> null,
+                attempt -> outputs.open(attempt),
                 "node",
                 time,
                 new SystemEntropy(),

@@ -117,6 +117,14 @@ class OrdersPageTest {
     }
 
     @Test
+    void aReasonThatNoStoreKeepsIsRefused() {
+        Answer answer = order("job", "pause", "for", "DAY", "reason", "a\0b");
+        assertEquals(400, answer.status(), answer::toString);
+        assertTrue(answer.body().contains("no NUL"), answer::toString);
+        assertNull(open.store.pauseOf("job"));
+    }
+
+    @Test
     void aPauseEndsByItselfOrByAResume() {
         assertSaid("paused", order("job", "pause", "for", "HOUR", "reason", "moving"));
         Pause pause = open.store.pauseOf("job");

@@ -21,6 +21,8 @@ import jakarta.inject.Inject;
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -493,7 +495,9 @@ class PageSecurityTest {
     void everyAnswerIsStrict() {
         open(LINES);
         String cookie = open.logIn(OPERATOR);
-        for (String path : new String[] {"/", "/waiting", "/queues", "/login", "/nothing", Assets.JS.address()}) {
+        for (String path : new String[] {
+            "/", "/waiting", "/queues", "/login", "/nothing", "/q/../waiting", "/api/../waiting", Assets.JS.address()
+        }) {
             assertStrict(wire.get(path, cookie));
             assertStrict(wire.send("HEAD", path, null, cookie));
         }
@@ -515,6 +519,38 @@ class PageSecurityTest {
         open(LINES);
         Answer answer = wire.send("HEAD", "/live/waiting", null, open.logIn(VIEWER));
         assertEquals("", answer.body());
+    }
+
+    @Test
+    void everyLogThatIsOpenedIsClosed() {
+        open(LINES);
+        AtomicInteger opened = new AtomicInteger();
+        AtomicInteger closed = new AtomicInteger();
+        open.outputs = attempt -> {
+            opened.incrementAndGet();
+            return new Outputs.Output() {
+                @Override
+                public Outputs.@Nullable Piece next() {
+                    return null;
+                }
+
+                @Override
+                public void close() {
+                    closed.incrementAndGet();
+                }
+            };
+        };
+        open.started("job");
+        String tick =
+                open.store.page("job", null, List.of(), 1).entries().getFirst().slotKey();
+        String cookie = open.logIn(VIEWER);
+        for (String method : new String[] {"GET", "HEAD"}) {
+            for (String path : new String[] {Links.output("job", tick, 1), Links.tick("job", tick)}) {
+                assertEquals(200, wire.send(method, path, null, cookie).status(), path);
+            }
+        }
+        assertTrue(opened.get() >= 3, opened::toString);
+        assertEquals(opened.get(), closed.get());
     }
 
     @Test

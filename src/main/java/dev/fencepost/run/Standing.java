@@ -65,7 +65,8 @@ public record Standing(
         return standings;
     }
 
-    private static Standing of(String id, @Nullable Job job, @Nullable JobSummary summary, Instant now) {
+    /** Of one job. At least one of file and store has it. */
+    public static Standing of(String id, @Nullable Job job, @Nullable JobSummary summary, Instant now) {
         Instant next = job == null ? null : job.schedule().next(now);
         if (summary == null) {
             return new Standing(id, job, null, next, null, null, null, null);

@@ -14,6 +14,7 @@ import dev.fencepost.run.History.Quarter;
 import dev.fencepost.run.Inquiry;
 import dev.fencepost.run.Job;
 import dev.fencepost.run.Pause;
+import dev.fencepost.run.Standing;
 import dev.fencepost.run.Why;
 import dev.fencepost.schedule.Schedule;
 import dev.fencepost.schedule.Slot;
@@ -239,13 +240,15 @@ final class JobBoard {
         ZoneId zone = read.zone();
         Instant now = facts.now();
         Schedule schedule = facts.schedule();
-        State state = State.of(read, now);
+        Standing standing = Standing.of(id, read.job(), summary, now);
+        Told state = JobLine.told(standing);
+        Instant since = since(standing);
         return new Head(
                 state.word(),
                 state.style(),
                 state.sign(),
-                state.since() == null ? new RawString("") : Times.element(state.since(), zone),
-                JobHistory.Reason.of(kept(summary, now, zone)),
+                since == null ? new RawString("") : Times.element(since, zone),
+                JobHistory.Reason.of(kept(standing, zone)),
                 JobHistory.Reason.of(Why.of(facts).sentence()),
                 facts(read, facts),
                 bar(read),
@@ -255,54 +258,20 @@ final class JobBoard {
                         : "None: the schedule has ended.");
     }
 
-    private record State(
-            String word,
-            String style,
-            String sign,
-            @Nullable Instant since) {
-
-        static State of(Reading read, Instant now) {
-            JobSummary summary = read.summary();
-            if (summary == null) {
-                return new State("not registered yet", "skip", "\u25cb", null);
-            }
-            Attempt running = summary.running();
-            LeaseView lease = summary.lease();
-            if (running != null) {
-                return lease != null && lease.isLive()
-                        ? new State("running", "live", "\u25b6", running.startedAt())
-                        : new State("its holder is gone", "warn", "\u26a0", running.startedAt());
-            }
-            if (read.configured() == null) {
-                return new State(
-                        summary.scheduleText() == null
-                                ? "run by hand only"
-                                : summary.retired() ? "retired" : "not in this node's file",
-                        "skip",
-                        "\u25cb",
-                        null);
-            }
-            Pause pause = summary.pause();
-            if (pause != null && pause.isInForce(now)) {
-                return new State("paused", "warn", "\u2016", pause.since());
-            }
-            Deferral deferral = summary.deferral();
-            if (deferral != null && deferral.until().isAfter(now)) {
-                return new State("deferred", "warn", "\u2016", null);
-            }
-            if (lease != null && lease.isLive()) {
-                return new State("lease held", "live", "\u25b6", lease.grantedAt());
-            }
-            return new State("waiting for its next slot", "good", "\u25cf", null);
-        }
+    /** Since when it has been so; null where nothing tells. */
+    private static @Nullable Instant since(Standing standing) {
+        Attempt open = standing.summary() == null ? null : standing.summary().running();
+        return switch (standing.state()) {
+            case RUNNING, HOLDER_GONE -> open == null ? null : open.startedAt();
+            case HELD -> standing.lease() == null ? null : standing.lease().grantedAt();
+            case PAUSED -> standing.pause() == null ? null : standing.pause().since();
+            default -> null;
+        };
     }
 
-    private static @Nullable String kept(@Nullable JobSummary summary, Instant now, ZoneId zone) {
-        if (summary == null) {
-            return null;
-        }
-        Pause pause = summary.pause();
-        if (pause != null && pause.isInForce(now)) {
+    private static @Nullable String kept(Standing standing, ZoneId zone) {
+        Pause pause = standing.pause();
+        if (pause != null) {
             String who = pause.cause() == Pause.Cause.PERSON
                     ? pause.by()
                     : "the brake " + (pause.cause() == Pause.Cause.AUTH ? "for logins" : "pause-after-failures");
@@ -312,11 +281,11 @@ final class JobBoard {
                             : " until " + Times.local(pause.until(), zone))
                     + because(pause.reason());
         }
-        Deferral deferral = summary.deferral();
-        return deferral != null && deferral.until().isAfter(now)
-                ? "Deferred until " + Times.local(deferral.until(), zone) + " by a usage limit"
-                        + because(deferral.reason())
-                : null;
+        Deferral deferral = standing.deferral();
+        return deferral == null
+                ? null
+                : "Deferred until " + Times.local(deferral.until(), zone) + " by a usage limit"
+                        + because(deferral.reason());
     }
 
     private static String because(@Nullable String reason) {

@@ -118,9 +118,11 @@ public record JobLine(
     }
 
     private static Told state(Standing standing, boolean isKnown) {
-        if (!isKnown) {
-            return new Told("not known", "?", "skip");
-        }
+        return isKnown ? told(standing) : new Told("not known", "?", "skip");
+    }
+
+    /** How it stands, in a word. */
+    static Told told(Standing standing) {
         return switch (standing.state()) {
             case RUNNING -> new Told(standing.pause() == null ? "running" : "running, paused", "\u25b7", "live");
             case HELD -> new Told("held", "\u25c6", "live");

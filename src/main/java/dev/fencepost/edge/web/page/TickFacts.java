@@ -6,7 +6,6 @@ import dev.fencepost.lease.Incarnation;
 import dev.fencepost.lease.LeaseView;
 import dev.fencepost.lease.Owner;
 import dev.fencepost.run.Attempt;
-import dev.fencepost.run.History.Deferral;
 import dev.fencepost.run.History.JobSummary;
 import dev.fencepost.run.History.SlotHistory;
 import dev.fencepost.run.History.StoredTick;
@@ -100,7 +99,7 @@ record TickFacts(
             return null;
         }
         List<Attempt> attempts = stored.attempts().reversed();
-        Known known = known(open, job, false);
+        Known known = known(open, job);
         Instant now = store.now();
         Situation situation = store.situation(job);
         LeaseView lease = store.inspect(job);
@@ -119,7 +118,7 @@ record TickFacts(
                 known.zone(),
                 now,
                 known.schedule(),
-                summary(job, situation, lease),
+                known.summary(),
                 situation == null ? null : situation.backlog().cursor(),
                 slot,
                 stored,
@@ -154,30 +153,9 @@ record TickFacts(
                 Why.of(facts).sentence());
     }
 
-    /** As much of it as is asked of a tick that has a row; the summary of all jobs would be dear. */
-    private static @Nullable JobSummary summary(String job, @Nullable Situation situation, @Nullable LeaseView lease) {
-        if (situation == null) {
-            return null;
-        }
-        Instant deferred = situation.deferUntil();
-        return new JobSummary(
-                job,
-                null,
-                Instant.EPOCH,
-                false,
-                lease,
-                null,
-                null,
-                null,
-                0,
-                situation.pause(),
-                deferred == null ? null : new Deferral(deferred, null),
-                situation.brakesSince());
-    }
-
-    private static Known known(Page.Open open, String job, boolean wholly) {
+    private static Known known(Page.Open open, String job) {
         Configured configured = open.job(job);
-        JobSummary summary = configured != null && !wholly ? null : open.store().job(job);
+        JobSummary summary = open.store().job(job);
         if (configured != null) {
             return new Known(configured.job().zone(), configured.job().schedule(), summary);
         }
@@ -190,7 +168,7 @@ record TickFacts(
 
     /** Why there is no such tick, in one sentence for a person; null for a job that nobody knows. */
     static @Nullable String whyNone(Page.Open open, String job, @Nullable Slot slot) {
-        Known known = known(open, job, true);
+        Known known = known(open, job);
         if (known.summary() == null && open.job(job) == null) {
             return null;
         }

@@ -50,6 +50,9 @@ public class Html implements ProblemPage {
                 context -> {
                     if (isFor(context.normalizedPath())) {
                         HEADERS.forEach(context.response()::putHeader);
+                        if (context.normalizedPath().startsWith(LiveResource.ADDRESS)) {
+                            context.response().putHeader("X-Accel-Buffering", "no"); // nginx would keep events back
+                        }
                         if (context.request().uri().startsWith(AssetResource.ADDRESS + "/")) {
                             context.response().headers().remove("Cache-Control"); // a browser keeps them
                         }

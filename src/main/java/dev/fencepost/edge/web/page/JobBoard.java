@@ -243,6 +243,8 @@ final class JobBoard {
         Standing standing = Standing.of(id, read.job(), summary, now);
         Told state = JobLine.told(standing);
         Instant since = since(standing);
+        boolean isRetired = summary != null && summary.retired();
+        boolean isPaused = standing.pause() != null && standing.pause().until() == null;
         return new Head(
                 state.word(),
                 state.style(),
@@ -252,10 +254,10 @@ final class JobBoard {
                 JobHistory.Reason.of(Why.of(facts).sentence()),
                 facts(read, facts),
                 bar(read),
-                summary != null && summary.retired() ? List.of() : next(schedule, now, zone),
-                schedule == null || (summary != null && summary.retired())
+                isRetired || isPaused ? List.of() : next(schedule, now, zone),
+                schedule == null || isRetired
                         ? "None: no jobs file in force has this job."
-                        : "None: the schedule has ended.");
+                        : isPaused ? "None while the job is paused." : "None: the schedule has ended.");
     }
 
     /** Since when it has been so; null where nothing tells. */

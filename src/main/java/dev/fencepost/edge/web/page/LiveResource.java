@@ -14,10 +14,12 @@ import jakarta.ws.rs.sse.SseEventSink;
 import org.jspecify.annotations.Nullable;
 
 /** Server-sent events for the pages that live. {@code seen} is the version that the page was made of; a reconnect says what it has got. */
-@Path("/live")
+@Path(LiveResource.ADDRESS)
 @Produces(MediaType.SERVER_SENT_EVENTS)
 @RunOnVirtualThread
 public class LiveResource {
+
+    static final String ADDRESS = "/live";
 
     private final Page page;
     private final Live live;

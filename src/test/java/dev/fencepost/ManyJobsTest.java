@@ -3,14 +3,12 @@ package dev.fencepost;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.fencepost.host.Event;
-import dev.fencepost.run.Action;
 import dev.fencepost.run.Attempt;
 import dev.fencepost.run.Job;
 import dev.fencepost.run.Notices;
 import dev.fencepost.run.Outcome;
 import dev.fencepost.run.Places;
 import dev.fencepost.run.Rig;
-import dev.fencepost.schedule.CatchUp;
 import dev.fencepost.schedule.Cron;
 import dev.fencepost.schedule.Every;
 import dev.fencepost.schedule.Schedule;
@@ -18,12 +16,9 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneId;
-import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Random;
-import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -43,7 +38,7 @@ class ManyJobsTest {
         Random random = new Random(SEED);
         List<Job> jobs = new ArrayList<>();
         for (int i = 0; i < JOBS; i++) {
-            jobs.add(job("job-" + i, schedule(random)));
+            jobs.add(Rig.job("job-" + i, schedule(random)));
         }
         try (Rig rig = new Rig(folder)) {
             Node node = new Node(
@@ -101,22 +96,5 @@ class ManyJobsTest {
             case 1 -> Cron.parse("%d * * * *".formatted(random.nextInt(60)), ZoneId.of("Asia/Kolkata"));
             default -> Cron.parse("*/%d * * * *".formatted(1 + random.nextInt(30)), ZoneId.of("Australia/Lord_Howe"));
         };
-    }
-
-    private static Job job(String id, Schedule schedule) {
-        return new Job(
-                id,
-                schedule,
-                ZoneOffset.UTC,
-                new Action.Command(List.of("true"), null, Map.of(), null, null),
-                Set.of(),
-                Duration.ofSeconds(60),
-                null,
-                Duration.ofSeconds(5),
-                CatchUp.DEFAULT,
-                null,
-                2,
-                null,
-                List.of());
     }
 }

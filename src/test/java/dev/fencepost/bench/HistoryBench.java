@@ -6,24 +6,20 @@ import dev.fencepost.edge.host.SystemTime;
 import dev.fencepost.edge.jdbc.JdbcStore;
 import dev.fencepost.lease.Owner;
 import dev.fencepost.lease.RunId;
-import dev.fencepost.run.Action;
 import dev.fencepost.run.Completion;
 import dev.fencepost.run.Job;
 import dev.fencepost.run.Outcome;
+import dev.fencepost.run.Rig;
 import dev.fencepost.run.Start;
-import dev.fencepost.schedule.CatchUp;
 import dev.fencepost.schedule.Every;
 import dev.fencepost.schedule.Slot;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
-import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
-import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -67,20 +63,7 @@ class HistoryBench {
 
     private void measure(String name, JdbcStore store) {
         store.prepare();
-        Job job = new Job(
-                "job",
-                new Every(Duration.ofSeconds(1)),
-                ZoneOffset.UTC,
-                new Action.Command(List.of("true"), null, Map.of(), null, null),
-                Set.of(),
-                Duration.ofSeconds(60),
-                null,
-                Duration.ofSeconds(5),
-                CatchUp.DEFAULT,
-                null,
-                2,
-                null,
-                List.of());
+        Job job = Rig.job("job", new Every(Duration.ofSeconds(1)));
         store.register(List.of(job));
         Owner owner = new Owner("bench");
         Completion done = new Completion(Outcome.SUCCEEDED, true, true, 0, null, null, null, "tail");

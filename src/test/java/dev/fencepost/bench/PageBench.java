@@ -6,14 +6,13 @@ import dev.fencepost.edge.jdbc.JdbcStore;
 import dev.fencepost.effect.Outbox.Filter;
 import dev.fencepost.lease.Owner;
 import dev.fencepost.lease.RunId;
-import dev.fencepost.run.Action;
 import dev.fencepost.run.Completion;
 import dev.fencepost.run.History.Page;
 import dev.fencepost.run.History.Place;
 import dev.fencepost.run.Job;
 import dev.fencepost.run.Outcome;
+import dev.fencepost.run.Rig;
 import dev.fencepost.run.Start;
-import dev.fencepost.schedule.CatchUp;
 import dev.fencepost.schedule.Every;
 import dev.fencepost.schedule.Slot;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
@@ -25,12 +24,10 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.time.Instant;
-import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Set;
 import java.util.UUID;
 import java.util.function.Supplier;
 import java.util.function.ToIntFunction;
@@ -216,20 +213,7 @@ class PageBench {
         Completion done = new Completion(Outcome.SUCCEEDED, true, true, 0, null, null, null, "tail");
         long begin = System.nanoTime();
         for (int i = 0; i < runs; i++) {
-            Job job = new Job(
-                    "job-" + (1 + i),
-                    new Every(Duration.ofSeconds(1)),
-                    ZoneOffset.UTC,
-                    new Action.Command(List.of("true"), null, Map.of(), null, null),
-                    Set.of(),
-                    Duration.ofSeconds(60),
-                    null,
-                    Duration.ofSeconds(5),
-                    CatchUp.DEFAULT,
-                    null,
-                    2,
-                    null,
-                    List.of());
+            Job job = Rig.job("job-" + (1 + i), new Every(Duration.ofSeconds(1)));
             Slot slot = Slot.at(NOW.plusSeconds(10 + round));
             Start start = store.start(job, slot, new Owner("bench"), new RunId(UUID.randomUUID()), false);
             store.complete(((Start.Started) start).lease(), done);

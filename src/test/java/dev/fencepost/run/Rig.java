@@ -19,6 +19,7 @@ import dev.fencepost.lease.Owner;
 import dev.fencepost.lease.RunId;
 import dev.fencepost.schedule.CatchUp;
 import dev.fencepost.schedule.Every;
+import dev.fencepost.schedule.Schedule;
 import dev.fencepost.schedule.Slot;
 import java.io.IOException;
 import java.lang.reflect.InvocationTargetException;
@@ -109,10 +110,18 @@ public final class Rig implements AutoCloseable {
         return job(id, Duration.ofSeconds(60), 2, null);
     }
 
+    public static Job job(String id, Schedule schedule) {
+        return job(id, schedule, Duration.ofSeconds(60), 2, null);
+    }
+
     public static Job job(String id, Duration ttl, int maxAttempts, @Nullable Duration timeout) {
+        return job(id, new Every(Duration.ofSeconds(10)), ttl, maxAttempts, timeout);
+    }
+
+    private static Job job(String id, Schedule schedule, Duration ttl, int maxAttempts, @Nullable Duration timeout) {
         return new Job(
                 id,
-                new Every(Duration.ofSeconds(10)),
+                schedule,
                 ZoneOffset.UTC,
                 new Action.Command(List.of("true"), null, Map.of(), null, null),
                 Set.of(),

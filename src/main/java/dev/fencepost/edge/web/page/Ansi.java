@@ -1,5 +1,7 @@
 package dev.fencepost.edge.web.page;
 
+import dev.fencepost.host.Printable;
+
 /**
  * Makes HTML of lines that a program wrote for a terminal. Colours and weight (SGR) become classes; they hold from line to line, as on a
  * terminal, until they are reset. Everything else that would steer a terminal is shown as text, so that nothing is hidden. All that it
@@ -47,7 +49,7 @@ final class Ansi {
                 out.append("</span>");
                 i = end;
             } else if (ShownText.isHidden(c)) {
-                out.append("<span class=\"ctl\">").append(ShownText.named(c)).append("</span>");
+                out.append("<span class=\"ctl\">").append(Printable.named(c)).append("</span>");
                 i += Character.charCount(c);
             } else {
                 escape(c, out);

@@ -150,7 +150,7 @@ public record DurationPlot(
         Map<Integer, Kind> kinds = new TreeMap<>();
         for (int i = 0; i < taken.length; i++) {
             Attempt attempt = attempts.get(i);
-            Told told = Told.of(attempt.outcome());
+            Label told = Label.of(attempt.outcome());
             double x = x(i, taken.length);
             double y = scale.y(taken[i]);
             marks.add(new Mark(
@@ -265,7 +265,7 @@ public record DurationPlot(
         return new Line(name, y, y + below, Written.duration(Duration.ofMillis(millis)));
     }
 
-    private static String title(Attempt attempt, Told told, ZoneId zone) {
+    private static String title(Attempt attempt, Label told, ZoneId zone) {
         String took = attempt.endedAt() == null
                 ? "runs"
                 : attempt.endedAt().isBefore(attempt.startedAt())

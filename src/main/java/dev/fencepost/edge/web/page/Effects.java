@@ -16,15 +16,15 @@ final class Effects {
 
     private Effects() {}
 
-    static Told told(EffectView effect) {
+    static Label told(EffectView effect) {
         return switch (effect.state()) {
-            case PENDING -> new Told("waits to be sent", "○", "live");
-            case SENDING -> new Told("is being sent", "▷", "live");
-            case CONFIRMED -> new Told("confirmed", "✓", "good");
-            case REFUSED -> new Told("refused", "✗", "bad");
-            case DEAD -> new Told("given up", "✗", "bad");
-            case UNKNOWN -> new Told("unknown: it may have taken place", "?", "warn");
-            case EXPIRED -> new Told("expired", "◔", "warn");
+            case PENDING -> new Label("waits to be sent", "○", "live");
+            case SENDING -> new Label("is being sent", "▷", "live");
+            case CONFIRMED -> new Label("confirmed", "✓", "good");
+            case REFUSED -> new Label("refused", "✗", "bad");
+            case DEAD -> new Label("given up", "✗", "bad");
+            case UNKNOWN -> new Label("unknown: it may have taken place", "?", "warn");
+            case EXPIRED -> new Label("expired", "◔", "warn");
         };
     }
 

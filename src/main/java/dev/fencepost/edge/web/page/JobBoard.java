@@ -241,7 +241,7 @@ final class JobBoard {
         Instant now = facts.now();
         Schedule schedule = facts.schedule();
         Standing standing = Standing.of(id, read.job(), summary, now);
-        Told state = JobLine.told(standing);
+        Label state = JobLine.told(standing);
         Instant since = since(standing);
         boolean isRetired = summary != null && summary.retired();
         boolean isPaused = standing.pause() != null && standing.pause().until() == null;
@@ -308,7 +308,7 @@ final class JobBoard {
         Slot slot = known.slot();
         LastTick last = summary.last();
         if (last != null) {
-            Told told = Told.of(last.outcome());
+            Label told = Label.of(last.outcome());
             facts.add(new Fact(
                     "Last tick",
                     new RawString(""),

@@ -53,7 +53,7 @@ final class JobHistory {
      * @param told of the tick; with a range its count
      */
     public record Tick(
-            RawString slot, String link, String ordered, Told told, String count, List<Try> tries, Reason reason) {
+            RawString slot, String link, String ordered, Label told, String count, List<Try> tries, Reason reason) {
 
         /** For the cell that spans them: one for each attempt, and one for each reason. */
         public int rows() {
@@ -74,7 +74,7 @@ final class JobHistory {
     /** An attempt. @param exit {@code 0}, {@code signal 9}, or empty */
     public record Try(
             int number,
-            Told told,
+            Label told,
             RawString started,
             String took,
             String exit,
@@ -112,12 +112,12 @@ final class JobHistory {
     }
 
     /** An outcome that one may ask for. */
-    public record Choice(String word, String value, Told told, boolean chosen) {}
+    public record Choice(String word, String value, Label told, boolean chosen) {}
 
     static List<Choice> choices(Collection<Outcome> chosen) {
         return Arrays.stream(Outcome.values())
-                .map(outcome ->
-                        new Choice(Told.of(outcome).word(), value(outcome), Told.of(outcome), chosen.contains(outcome)))
+                .map(outcome -> new Choice(
+                        Label.of(outcome).word(), value(outcome), Label.of(outcome), chosen.contains(outcome)))
                 .toList();
     }
 
@@ -186,7 +186,7 @@ final class JobHistory {
                 tries.add(attempt(each.attempt(), tries.isEmpty(), zone));
             }
         }
-        Told told = Told.of(entry.tickOutcome());
+        Label told = Label.of(entry.tickOutcome());
         if (range != null) {
             RawString slots =
                     new RawString(Times.element(range.first(), zone) + " to " + Times.element(range.last(), zone));
@@ -223,8 +223,8 @@ final class JobHistory {
         return new Try(
                 attempt.number(),
                 attempt.outcome() == null
-                        ? new Told("running", Told.OPEN.sign(), Told.OPEN.style())
-                        : Told.of(attempt.outcome()),
+                        ? new Label("running", Label.OPEN.sign(), Label.OPEN.style())
+                        : Label.of(attempt.outcome()),
                 Times.element(attempt.startedAt(), zone),
                 took(attempt),
                 exit,

@@ -36,7 +36,7 @@ public record JobLine(
         String schedule,
         String warning,
         List<String> is,
-        Told state,
+        Label state,
         @Nullable Run run,
         @Nullable Stop stopped,
         @Nullable Bar lease,
@@ -56,7 +56,7 @@ public record JobLine(
     public record Bar(String owner, String fullOwner, long token, long ttlMillis, When until) {}
 
     /** @param link to the tick's page */
-    public record Last(Told told, String link, When at) {}
+    public record Last(Label told, String link, When at) {}
 
     /**
      * @param isKnown whether the store has answered at all
@@ -84,7 +84,7 @@ public record JobLine(
                 last == null
                         ? null
                         : new Last(
-                                Told.of(last.outcome()),
+                                Label.of(last.outcome()),
                                 Links.tick(standing.id(), last.slotKey()),
                                 When.of(last.endedAt(), zone)),
                 success == null ? null : When.of(success, zone),
@@ -117,23 +117,23 @@ public record JobLine(
         return job.schedule().text();
     }
 
-    private static Told state(Standing standing, boolean isKnown) {
-        return isKnown ? told(standing) : new Told("not known", "?", "skip");
+    private static Label state(Standing standing, boolean isKnown) {
+        return isKnown ? told(standing) : new Label("not known", "?", "skip");
     }
 
     /** How it stands, in a word. */
-    static Told told(Standing standing) {
+    static Label told(Standing standing) {
         return switch (standing.state()) {
-            case RUNNING -> new Told(standing.pause() == null ? "running" : "running, paused", "\u25b7", "live");
-            case HELD -> new Told("held", "\u25c6", "live");
-            case HOLDER_GONE -> new Told("holder gone", "\u26a0", "warn");
-            case RETIRED -> new Told("retired", "\u2205", "skip");
-            case BY_HAND -> new Told("by hand", "\u261e", "skip");
-            case PAUSED -> new Told("paused", "\u2016", "warn");
-            case DEFERRED -> new Told("deferred", "\u21b7", "warn");
-            case NOT_IN_THIS_FILE -> new Told("not in this file", "\u2209", "warn");
-            case NOT_SEEN_YET -> new Told("not seen yet", "\u2026", "skip");
-            case IDLE -> new Told("idle", "\u00b7", "skip");
+            case RUNNING -> new Label(standing.pause() == null ? "running" : "running, paused", "\u25b7", "live");
+            case HELD -> new Label("held", "\u25c6", "live");
+            case HOLDER_GONE -> new Label("holder gone", "\u26a0", "warn");
+            case RETIRED -> new Label("retired", "\u2205", "skip");
+            case BY_HAND -> new Label("by hand", "\u261e", "skip");
+            case PAUSED -> new Label("paused", "\u2016", "warn");
+            case DEFERRED -> new Label("deferred", "\u21b7", "warn");
+            case NOT_IN_THIS_FILE -> new Label("not in this file", "\u2209", "warn");
+            case NOT_SEEN_YET -> new Label("not seen yet", "\u2026", "skip");
+            case IDLE -> new Label("idle", "\u00b7", "skip");
         };
     }
 

@@ -5,16 +5,13 @@ import dev.fencepost.run.Job;
 import io.smallrye.common.annotation.RunOnVirtualThread;
 import io.vertx.core.http.HttpServerRequest;
 import jakarta.ws.rs.GET;
-import jakarta.ws.rs.HeaderParam;
 import jakarta.ws.rs.Path;
 import jakarta.ws.rs.PathParam;
 import jakarta.ws.rs.Produces;
-import jakarta.ws.rs.QueryParam;
 import jakarta.ws.rs.core.Context;
 import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.sse.Sse;
 import jakarta.ws.rs.sse.SseEventSink;
-import org.jspecify.annotations.Nullable;
 
 /** What keeps the page of a job live. */
 @Path("/live/jobs/{job}")
@@ -37,9 +34,7 @@ public class JobLiveResource {
             @Context HttpServerRequest request,
             @Context Sse sse,
             @Context SseEventSink sink,
-            @PathParam("job") String id,
-            @QueryParam("seen") @Nullable String seen,
-            @HeaderParam("Last-Event-ID") @Nullable String last)
+            @PathParam("job") String id)
             throws InterruptedException {
         Visit visit = page.visit(request);
         if (!Job.ID.matcher(id).matches()) {
@@ -48,11 +43,6 @@ public class JobLiveResource {
         JobBoard board = boards.board(visit.open(), id);
         board.look(); // a store that is away is told before the stream begins
         JobBoard.Viewer viewer = new JobBoard.Viewer(visit, board);
-        live.follow(
-                request,
-                sse,
-                sink,
-                () -> viewer.regions(board.look()),
-                LiveResource.version(last == null ? seen : last));
+        live.follow(request, sse, sink, () -> viewer.regions(board.look()));
     }
 }

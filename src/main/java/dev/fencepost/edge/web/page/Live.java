@@ -13,6 +13,7 @@ import jakarta.ws.rs.sse.SseEventSink;
 import java.time.Duration;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Keeps pages live by server-sent events: once a second the regions that changed since what the viewer has. Each event has the version as
@@ -59,6 +60,19 @@ class Live {
     /** @param html to be put behind what is inside of the element */
     record Addition(String id, String html) {
         static final Addition NONE = new Addition("", "");
+    }
+
+    /**
+     * The same for a viewer that says what it has: {@code seen} is the version that its page was made of, and a browser that reconnects
+     * names the last event that it got.
+     */
+    void follow(HttpServerRequest request, Sse sse, SseEventSink sink, View view) throws InterruptedException {
+        String last = request.getHeader("Last-Event-ID");
+        follow(request, sse, sink, view, version(last == null ? request.getParam("seen") : last));
+    }
+
+    private static long version(@Nullable String text) {
+        return text != null && text.matches("\\d{1,18}") ? Long.parseLong(text) : -1;
     }
 
     /**

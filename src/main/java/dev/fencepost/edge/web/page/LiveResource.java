@@ -3,17 +3,14 @@ package dev.fencepost.edge.web.page;
 import io.smallrye.common.annotation.RunOnVirtualThread;
 import io.vertx.core.http.HttpServerRequest;
 import jakarta.ws.rs.GET;
-import jakarta.ws.rs.HeaderParam;
 import jakarta.ws.rs.Path;
 import jakarta.ws.rs.Produces;
-import jakarta.ws.rs.QueryParam;
 import jakarta.ws.rs.core.Context;
 import jakarta.ws.rs.core.MediaType;
 import jakarta.ws.rs.sse.Sse;
 import jakarta.ws.rs.sse.SseEventSink;
-import org.jspecify.annotations.Nullable;
 
-/** Server-sent events for the pages that live. {@code seen} is the version that the page was made of; a reconnect says what it has got. */
+/** Server-sent events for the pages that are the same for everybody. */
 @Path(LiveResource.ADDRESS)
 @Produces(MediaType.SERVER_SENT_EVENTS)
 @RunOnVirtualThread
@@ -30,18 +27,17 @@ public class LiveResource {
     }
 
     @GET
-    public void overview(
-            @Context HttpServerRequest request,
-            @Context Sse sse,
-            @Context SseEventSink sink,
-            @QueryParam("seen") @Nullable String seen,
-            @HeaderParam("Last-Event-ID") @Nullable String last)
+    public void overview(@Context HttpServerRequest request, @Context Sse sse, @Context SseEventSink sink)
             throws InterruptedException {
         Board board = page.visit(request).open().board();
-        live.follow(request, sse, sink, board::regions, version(last == null ? seen : last));
+        live.follow(request, sse, sink, board::regions);
     }
 
-    static long version(@Nullable String text) {
-        return text != null && text.matches("\\d{1,18}") ? Long.parseLong(text) : -1;
+    @GET
+    @Path("waiting")
+    public void waiting(@Context HttpServerRequest request, @Context Sse sse, @Context SseEventSink sink)
+            throws InterruptedException {
+        Waiting waiting = page.visit(request).open().waiting();
+        live.follow(request, sse, sink, () -> waiting.seen().regions());
     }
 }

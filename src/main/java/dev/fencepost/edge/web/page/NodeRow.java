@@ -18,7 +18,7 @@ public record NodeRow(
         boolean mine,
         String host,
         String version,
-        Told state,
+        Label state,
         When started,
         When seen,
         String file,
@@ -37,9 +37,9 @@ public record NodeRow(
                 start.state().host(),
                 start.state().version(),
                 switch (node.word()) {
-                    case "alive" -> new Told("alive", "\u25cf", "good");
-                    case "stopped" -> new Told("stopped", "\u25a1", "skip");
-                    default -> new Told("gone", "\u26a0", "warn");
+                    case "alive" -> new Label("alive", "\u25cf", "good");
+                    case "stopped" -> new Label("stopped", "\u25a1", "skip");
+                    default -> new Label("gone", "\u26a0", "warn");
                 },
                 When.of(start.startedAt(), utc),
                 When.of(start.seenAt(), utc),

@@ -25,7 +25,7 @@ public record Strip(List<Path> paths, String text) {
 
     static final Strip EMPTY = of(List.of());
 
-    /** @param style of {@link Told}, which the stylesheet knows; @param line the path's data */
+    /** @param style of {@link Label}, which the stylesheet knows; @param line the path's data */
     public record Path(String style, String line) {}
 
     /** @param marks newest first, {@value #TICKS} at most */
@@ -51,7 +51,7 @@ public record Strip(List<Path> paths, String text) {
     }
 
     private static String style(Mark mark) {
-        return Told.of(mark.outcome()).style();
+        return Label.of(mark.outcome()).style();
     }
 
     /** Where the middle of the line is; its thickness is the stylesheet's. A failure has two, and a gap between them. */
@@ -84,13 +84,14 @@ public record Strip(List<Path> paths, String text) {
         Map<String, String> groups = new LinkedHashMap<>();
         counted.forEach((outcome, counts) -> groups.merge(
                 outcome.isSuccess() ? "good" : outcome.isFailure() ? "failure" : "other",
-                counts[0] + " " + Told.of(outcome).word() + (counts[1] > counts[0] ? " (" + counts[1] + " slots)" : ""),
+                counts[0] + " " + Label.of(outcome).word()
+                        + (counts[1] > counts[0] ? " (" + counts[1] + " slots)" : ""),
                 (one, other) -> one + ", " + other));
         List<String> parts = new ArrayList<>();
         for (String group : List.of("good", "failure", "other")) {
             add(parts, groups.get(group));
         }
-        add(parts, open == 0 ? null : open + " " + Told.OPEN.word());
+        add(parts, open == 0 ? null : open + " " + Label.OPEN.word());
         return (marks.size() == 1 ? "the only tick: " : "of the last " + marks.size() + ": ")
                 + String.join("; ", parts);
     }

@@ -62,7 +62,7 @@ final class TickPage {
      * @param refused how many writes were refused
      * @param away empty, or since when the store has not answered
      */
-    record State(Told told, String why, boolean retried, RawString again, Span range, long refused, String away)
+    record State(Label told, String why, boolean retried, RawString again, Span range, long refused, String away)
             implements TemplateInstance {}
 
     /** @param count 0 for a tick that is none of a range */
@@ -80,7 +80,7 @@ final class TickPage {
 
     record Try(
             int number,
-            Told told,
+            Label told,
             long token,
             String node,
             String owner,
@@ -103,7 +103,7 @@ final class TickPage {
             String name,
             String key,
             String sink,
-            Told told,
+            Label told,
             List<Effects.Part> receipt,
             int tries,
             String reason,
@@ -169,10 +169,10 @@ final class TickPage {
                         .render());
     }
 
-    private static Told told(TickFacts facts) {
+    private static Label told(TickFacts facts) {
         return facts.tick().outcome() != null
-                ? Told.of(facts.tick().outcome())
-                : new Told(facts.lease() == null ? "waits" : "runs", Told.OPEN.sign(), Told.OPEN.style());
+                ? Label.of(facts.tick().outcome())
+                : new Label(facts.lease() == null ? "waits" : "runs", Label.OPEN.sign(), Label.OPEN.style());
     }
 
     /**
@@ -215,7 +215,7 @@ final class TickPage {
             Instant end = attempt.endedAt();
             tries.add(new Try(
                     attempt.number(),
-                    Told.of(attempt.outcome()),
+                    Label.of(attempt.outcome()),
                     attempt.fence().value(),
                     ShownText.of(facts.node(attempt.owner())),
                     ShownText.of(attempt.owner().text()),

@@ -115,7 +115,7 @@ final class Timeline {
         if (facts.attempts().isEmpty()
                 && facts.tick().outcome() != null
                 && facts.tick().endedAt() != null) {
-            Told told = Told.of(facts.tick().outcome());
+            Label told = Label.of(facts.tick().outcome());
             String words = upper(told.word()) + because(facts.tick().reason());
             tell(facts.tick().endedAt(), told.sign(), told.style(), words + ".");
             add(
@@ -143,7 +143,7 @@ final class Timeline {
     }
 
     private void attempt(Attempt attempt, boolean first, boolean shown) {
-        Told told = Told.of(attempt.outcome());
+        Label told = Label.of(attempt.outcome());
         Instant start = attempt.startedAt();
         Instant end = attempt.endedAt();
         String name = "Attempt " + attempt.number();
@@ -213,7 +213,7 @@ final class Timeline {
     }
 
     private void effect(EffectView effect, boolean shown) {
-        Told told = Effects.told(effect);
+        Label told = Effects.told(effect);
         String name = ShownText.of(effect.name());
         tell(
                 effect.announcedAt(),

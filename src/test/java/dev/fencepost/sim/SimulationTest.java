@@ -6,6 +6,8 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.parallel.Execution;
+import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -26,6 +28,7 @@ class SimulationTest {
 
     @ParameterizedTest(name = "seed {0}")
     @MethodSource("seeds")
+    @Execution(ExecutionMode.CONCURRENT)
     void whatMustHoldHolds(long seed) throws IOException {
         String story = story(seed);
         if (System.getProperty("sim.seed") != null) {

@@ -17,12 +17,13 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.PriorityBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -31,6 +32,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.flywaydb.core.api.FlywayException;
 import org.jspecify.annotations.Nullable;
+import org.sqlite.SQLiteConnection;
 import org.sqlite.SQLiteErrorCode;
 import org.sqlite.SQLiteException;
 
@@ -69,6 +71,10 @@ final class SqliteDatabase implements Database {
     private final Session.Prepared prepared;
     private final AgroalDataSource writer;
     private final AgroalDataSource readers;
+
+    /** By the driver's own connection, since the pool gives out a new cover of it each time. They end with it. */
+    private final Map<Connection, Statements.Kept> readStatements = new ConcurrentHashMap<>();
+
     private final PriorityBlockingQueue<Turn<?>> queue = new PriorityBlockingQueue<>(
             16, Comparator.<Turn<?>, Urgency>comparing(turn -> turn.urgency).thenComparing(turn -> turn.number));
     private final AtomicLong numbers = new AtomicLong();
@@ -120,8 +126,10 @@ final class SqliteDatabase implements Database {
     }
 
     private static AgroalDataSource pool(Path file, int size) throws SQLException {
+        // Without the last one the driver searches every statement for an insert, to answer a question that nobody
+        // asks.
         String url = "jdbc:sqlite:" + file + "?journal_mode=WAL&synchronous=FULL&foreign_keys=true&busy_timeout="
-                + BUSY_MILLIS;
+                + BUSY_MILLIS + "&jdbc.get_generated_keys=false";
         return AgroalDataSource.from(new AgroalDataSourceConfigurationSupplier()
                 .connectionPoolConfiguration(pool -> pool.maxSize(size)
                         .acquisitionTimeout(Duration.ofSeconds(5))
@@ -367,13 +375,14 @@ final class SqliteDatabase implements Database {
 
     @Override
     public <T> T read(String operation, Work<T> work) {
-        try (Connection connection = readers.getConnection();
-                Statement control = connection.createStatement()) {
-            control.execute("begin");
+        try (Connection connection = readers.getConnection()) {
+            Statements statements =
+                    readStatements.computeIfAbsent(connection.unwrap(SQLiteConnection.class), Statements.Kept::new);
+            statements.run("begin", PreparedStatement::execute);
             try {
-                return work.run(new Session(new Statements.Fresh(connection), dialect, prepared));
+                return work.run(new Session(statements, dialect, prepared));
             } finally {
-                control.execute("rollback");
+                statements.run("rollback", PreparedStatement::execute);
             }
         } catch (SQLException e) {
             throw failure(operation, e, false);

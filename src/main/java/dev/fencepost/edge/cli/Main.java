@@ -109,6 +109,7 @@ public class Main {
         line.addSubcommand("cancel", new CancelCommand(shared));
         line.addSubcommand("reload", new ReloadCommand(shared));
         line.addSubcommand("health", new HealthCommand(shared));
+        line.addSubcommand("bench", new BenchCommand(shared));
         line.addSubcommand("doctor", new DoctorCommand(shared));
         line.addSubcommand("completion", new CompletionCommand(shared));
         line.addSubcommand("man", new ManCommand(shared));

@@ -103,6 +103,11 @@ public final class JdbcStore implements Store {
         return new DemoResults(database);
     }
 
+    /** What measuring leaves behind. */
+    public BenchRows benchRows() {
+        return new BenchRows(database);
+    }
+
     @Override
     public void prepare() {
         database.migrate();

@@ -60,7 +60,14 @@ public final class Figures {
                 Line tick = TickRules.tickOf(ticks, slot);
                 outcomes.merge(tick == null || !tick.has("outcome") ? "NONE" : tick.text("outcome"), 1L, Long::sum);
             }
-            List<Line> attempts = rows("attempt", "job", id);
+            Set<String> counted = ticks.values().stream()
+                    .filter(tick ->
+                            tick.number("slot_at") >= TickRules.firstSlot(job) && tick.number("slot_at") <= until)
+                    .map(tick -> tick.text("slot_key"))
+                    .collect(Collectors.toSet());
+            List<Line> attempts = rows("attempt", "job", id).stream()
+                    .filter(attempt -> counted.contains(attempt.text("slot_key")))
+                    .toList();
             List<Line> successes = attempts.stream()
                     .filter(attempt -> attempt.text("outcome").equals("SUCCEEDED"))
                     .toList();

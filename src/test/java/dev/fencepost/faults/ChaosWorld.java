@@ -6,11 +6,8 @@ import dev.fencepost.history.History;
 import dev.fencepost.history.HistoryFile;
 import dev.fencepost.history.Violation;
 import java.io.IOException;
-import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.SimpleFileVisitor;
-import java.nio.file.attribute.BasicFileAttributes;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -110,35 +107,10 @@ final class ChaosWorld implements AutoCloseable {
         this.kind = kind;
         this.seed = seed;
         this.random = new Random(seed);
-        folder = Path.of("target/chaos", kind).toAbsolutePath();
+        folder = Evidence.newFolder(kind);
         histories = folder.resolve("histories");
-        try {
-            deleteTree(folder);
-            Files.createDirectories(histories);
-        } catch (IOException e) {
-            throw new IllegalStateException(e);
-        }
         driver = new HistoryFile(histories, "driver");
         sinks = new Sinks(histories);
-    }
-
-    private static void deleteTree(Path root) throws IOException {
-        if (!Files.exists(root)) {
-            return;
-        }
-        Files.walkFileTree(root, new SimpleFileVisitor<>() {
-            @Override
-            public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) throws IOException {
-                Files.delete(file);
-                return FileVisitResult.CONTINUE;
-            }
-
-            @Override
-            public FileVisitResult postVisitDirectory(Path directory, IOException failure) throws IOException {
-                Files.delete(directory);
-                return FileVisitResult.CONTINUE;
-            }
-        });
     }
 
     Path folder() {
@@ -372,12 +344,7 @@ final class ChaosWorld implements AutoCloseable {
         String page = Figures.of(
                         history, kind + ": " + words + ", seed " + seed + ", " + faults + " kills or stops", violations)
                 + "ERROR lines of the last three services: " + errors + "\n";
-        try {
-            Files.writeString(folder.resolveSibling(kind + ".md"), page);
-        } catch (IOException e) {
-            throw new IllegalStateException(e);
-        }
-        System.out.println(page);
+        Evidence.table(kind, page);
         return violations;
     }
 

@@ -45,6 +45,9 @@ public final class Figures {
     }
 
     private void slots() {
+        if (history.all("job").isEmpty()) {
+            return;
+        }
         long until = history.all("settled").getLast().number("until");
         line(
                 "| job | slots due | by outcome | successes (slots with more than one) | attempts | abandoned or lost | longest gap between successes |",
@@ -142,10 +145,12 @@ public final class Figures {
                 .filter(event -> !event.truth("accepted"))
                 .toList();
         line("Writes refused by the store: " + refused.size() + " (" + words(count(refused, "reason")) + ").", "");
-        List<Line> answers = history.all("answer");
+        List<Line> answers = history.all("answer").stream()
+                .filter(answer -> answer.truth("stale"))
+                .toList();
         if (!answers.isEmpty()) {
-            line("| operation | tried | accepted | refused |", "|---|---|---|---|");
-            LeaseRules.by(answers, "operation").forEach((operation, all) -> {
+            line("| tried by a stale holder | times | accepted | refused |", "|---|---|---|---|");
+            new TreeMap<>(LeaseRules.by(answers, "operation")).forEach((operation, all) -> {
                 long accepted =
                         all.stream().filter(answer -> answer.truth("accepted")).count();
                 Map<String, Long> reasons = count(

@@ -334,6 +334,10 @@ final class ChaosWorld implements AutoCloseable {
         }
     }
 
+    History history() {
+        return History.read(histories);
+    }
+
     /** Has all histories read, and writes and prints the table. Returns what may not be. */
     List<Violation> judge(String words) {
         History history = History.read(histories);

@@ -167,12 +167,7 @@ public final class Figures {
         if (promotions == 0) {
             return;
         }
-        Map<String, Line> kept = TickRules.index(history.rows("attempt"), "run_id");
-        List<Line> lost = history.rowsOfAll("attempt").stream()
-                .filter(attempt -> !attempt.text("store").equals(History.MAIN)
-                        && attempt.text("outcome").equals("SUCCEEDED")
-                        && !isSuccess(kept.get(attempt.text("run_id"))))
-                .toList();
+        List<Line> lost = lostSuccesses(history);
         Map<String, List<Line>> again = new HashMap<>();
         for (Line attempt : history.rows("attempt")) {
             again.computeIfAbsent(attempt.text("job") + "@" + attempt.text("slot_key"), none -> new ArrayList<>())
@@ -191,6 +186,16 @@ public final class Figures {
                     + (then.isEmpty() ? "no further attempt: " + outcome(slot) : then) + " |");
         }
         line("");
+    }
+
+    /** Attempts whose success only a lost primary has. */
+    public static List<Line> lostSuccesses(History history) {
+        Map<String, Line> kept = TickRules.index(history.rows("attempt"), "run_id");
+        return history.rowsOfAll("attempt").stream()
+                .filter(attempt -> !attempt.text("store").equals(History.MAIN)
+                        && attempt.text("outcome").equals("SUCCEEDED")
+                        && !isSuccess(kept.get(attempt.text("run_id"))))
+                .toList();
     }
 
     private static boolean isSuccess(@Nullable Line attempt) {

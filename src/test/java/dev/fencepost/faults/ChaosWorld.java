@@ -212,11 +212,24 @@ final class ChaosWorld implements AutoCloseable {
         seat.ready = true;
     }
 
+    /** While another one is ready too. Half of the times one that has a run under way, if there is one: there it hurts most. */
     private Seat readyOne() {
+        boolean busy = random.nextBoolean();
         return Wait.forValue(CALM_DOWN, "two services that are ready", () -> {
             List<Seat> ready = seats.stream().filter(seat -> seat.ready).toList();
-            return ready.size() < 2 ? null : ready.get(random.nextInt(ready.size()));
+            if (ready.size() < 2) {
+                return null;
+            }
+            List<Seat> running =
+                    ready.stream().filter(seat -> busy && hasRun(seat)).toList();
+            List<Seat> choice = running.isEmpty() ? ready : running;
+            return choice.get(random.nextInt(choice.size()));
         });
+    }
+
+    private boolean hasRun(Seat seat) {
+        return scene.rows().openOf("tick", seat.service.pid()) != null
+                || scene.rows().openOf("long", seat.service.pid()) != null;
     }
 
     /** Carries this out while nobody looks at the store. */

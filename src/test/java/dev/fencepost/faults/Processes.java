@@ -37,6 +37,10 @@ final class Processes {
         return found;
     }
 
+    static boolean isAlive(long pid) {
+        return isAlive(Path.of("/proc", String.valueOf(pid)));
+    }
+
     private static boolean isAlive(Path process) {
         String stat = text(process.resolve("stat"));
         int name = stat.lastIndexOf(')');

@@ -9,6 +9,7 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -140,6 +141,9 @@ public final class Proxy implements AutoCloseable {
                     toServer.setTcpNoDelay(true);
                     Thread back = Thread.ofVirtual().start(this::answers);
                     questions();
+                    while (deaf && !listener.isClosed()) {
+                        Wait.sleep(Duration.ofMillis(200)); // the server does not hear of the client's end either
+                    }
                     toServer.shutdownOutput();
                     back.join();
                 } catch (IOException gone) {
@@ -162,6 +166,9 @@ public final class Proxy implements AutoCloseable {
                 Mode then = look(buffer, n);
                 if (then != null) {
                     spring(then);
+                    if (deaf) {
+                        continue;
+                    }
                     return;
                 }
                 server.getOutputStream().write(buffer, 0, n);
@@ -175,8 +182,11 @@ public final class Proxy implements AutoCloseable {
                 for (int n = from.read(buffer); n >= 0; n = from.read(buffer)) {
                     Mode then = afterAnswer;
                     if (then != null) {
+                        afterAnswer = null;
                         spring(then);
-                        return;
+                        if (!deaf) {
+                            return;
+                        }
                     }
                     if (!deaf) {
                         client.getOutputStream().write(buffer, 0, n);
@@ -190,10 +200,13 @@ public final class Proxy implements AutoCloseable {
             }
         }
 
+        /** Into a black hole a connection is not closed: neither end hears of the other again. */
         private void spring(Mode then) {
             mode(then);
             sprung.incrementAndGet();
-            reset();
+            if (then != Mode.BLACK_HOLE) {
+                reset();
+            }
         }
 
         void reset() {

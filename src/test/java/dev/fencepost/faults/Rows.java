@@ -2,6 +2,8 @@ package dev.fencepost.faults;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import dev.fencepost.history.HistoryFile;
+import dev.fencepost.history.StoreDump;
 import dev.fencepost.store.Postgres;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -38,6 +40,11 @@ public final class Rows {
         return new Rows(database::connect);
     }
 
+    /** By an address of the driver, which may name several servers. */
+    public static Rows at(String url) {
+        return new Rows(() -> DriverManager.getConnection(url));
+    }
+
     public static Rows of(Path sqliteFile) {
         return new Rows(() -> DriverManager.getConnection("jdbc:sqlite:" + sqliteFile + "?busy_timeout=5000"));
     }
@@ -52,7 +59,8 @@ public final class Rows {
             String reason,
             boolean range,
             long count,
-            Instant first) {}
+            Instant first,
+            String runId) {}
 
     public record Attempt(
             String runId,
@@ -101,7 +109,16 @@ public final class Rows {
 
     /** The job's ticks, oldest slot first. */
     public List<Tick> ticks(String job) {
-        return all("select * from tick where job = '" + job + "' order by slot_at", row -> {
+        return ticksOf("select * from tick where job = '" + job + "' order by slot_at");
+    }
+
+    /** Those with the newest slots, newest first. */
+    public List<Tick> newestTicks(String job, int limit) {
+        return ticksOf("select * from tick where job = '" + job + "' order by slot_at desc limit " + limit);
+    }
+
+    private List<Tick> ticksOf(String query) {
+        return all(query, row -> {
             Instant at = instant(row, "slot_at");
             long count = row.getLong("range_count");
             boolean range = !row.wasNull();
@@ -114,7 +131,8 @@ public final class Rows {
                     row.getString("reason"),
                     range,
                     range ? count : 1,
-                    range ? instant(row, "range_first") : at);
+                    range ? instant(row, "range_first") : at,
+                    row.getString("run_id"));
         });
     }
 
@@ -213,6 +231,15 @@ public final class Rows {
             statement.execute(text);
         } catch (SQLException e) {
             throw new IllegalStateException(text + ": " + e.getMessage(), e);
+        }
+    }
+
+    /** Writes all that stands in the store into a history. */
+    public void dump(String store, HistoryFile file) {
+        try (Connection connection = source.connect()) {
+            StoreDump.write(connection, store, file);
+        } catch (SQLException e) {
+            throw new IllegalStateException(e);
         }
     }
 

@@ -46,6 +46,11 @@ public final class Scene implements AutoCloseable {
                 folder, Rows.of(database), "postgresql://postgres@127.0.0.1:" + throughPort + "/" + database.name());
     }
 
+    /** On a store of any address; {@code rows} looks at it. */
+    public static Scene on(Path folder, Rows rows, String store) {
+        return new Scene(folder, rows, store);
+    }
+
     /** Both kinds of store, for tests that say the same of both. */
     public static Scene of(String kind, Path folder) {
         return kind.equals("sqlite") ? sqlite(folder) : postgres(folder, Postgres.newDatabase());

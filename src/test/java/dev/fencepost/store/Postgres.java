@@ -6,6 +6,7 @@ import dev.fencepost.host.Journal;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
@@ -57,6 +58,17 @@ public final class Postgres {
             throw new IllegalStateException(e);
         }
         return database;
+    }
+
+    /** The folder of the server's programs: as the running one shows it, since their packing is the library's own affair. */
+    public static Path binaries() {
+        try (Connection connection = DriverManager.getConnection(Server.RUNNING.getJdbcUrl("postgres", "postgres"))) {
+            String pid =
+                    Site.rows(connection, "select pg_backend_pid()").getFirst().getFirst();
+            return Path.of("/proc", pid, "exe").toRealPath().getParent();
+        } catch (SQLException | IOException e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     /** An empty database. */

@@ -40,7 +40,7 @@ final class Migrations {
 
     /** @param folder {@code db/postgres} or {@code db/sqlite} */
     static void apply(DataSource database, String folder) {
-        if (isUpToDate(database)) {
+        if (areApplied(database)) {
             return;
         }
         Flyway.configure(Migrations.class.getClassLoader())
@@ -57,8 +57,8 @@ final class Migrations {
                 .migrate();
     }
 
-    /** Spares short commands the start of Flyway. A missing table means a new database. */
-    private static boolean isUpToDate(DataSource database) {
+    /** Spares short commands the start of Flyway. A missing table means a new database; any other failure shows when Flyway tries. */
+    static boolean areApplied(DataSource database) {
         try (Connection connection = database.getConnection();
                 Statement statement = connection.createStatement();
                 ResultSet rows = statement.executeQuery(

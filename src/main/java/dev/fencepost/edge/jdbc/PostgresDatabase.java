@@ -18,21 +18,38 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * PostgreSQL through two Agroal pools: one for everything, and a small one for renewals and completions alone, so that a full pool or a
- * stalled call never costs a lease. Every limit of the second is shorter than the renewal margin of the shortest usual lease (2 s).
+ * stalled call never costs a lease. Every limit of the second is shorter than the renewal margin of the shortest usual lease (2 s), and so
+ * is the time that a transaction of either may stand still with rows locked. Migrations have a patient pool of their own.
  */
 final class PostgresDatabase implements Database {
 
     private static final int MAX_CONNECTIONS = 8;
     private static final int MAX_URGENT_CONNECTIONS = 2;
 
-    /** Time limits of one pool; connect and socket are whole seconds in the driver. */
-    private record Limits(int connectSeconds, int socketSeconds, int statementMillis, int lockMillis) {}
+    private static final int MAX_MIGRATING_CONNECTIONS = 3;
 
-    private static final Limits NORMAL_LIMITS = new Limits(3, 8, 6_000, 3_000);
-    private static final Limits URGENT_LIMITS = new Limits(1, 2, 1_500, 1_000);
+    /**
+     * Time limits of one pool; connect and socket are whole seconds in the driver.
+     *
+     * @param idleMillis how long a transaction may wait for its client: one that is frozen or cut off keeps the rows locked so long, and
+     *     the holder of a lease must be able to renew it all the same
+     */
+    private record Limits(int connectSeconds, int socketSeconds, int statementMillis, int lockMillis, int idleMillis) {}
+
+    private static final Limits NORMAL_LIMITS = new Limits(3, 8, 6_000, 3_000, 1_500);
+    private static final Limits URGENT_LIMITS = new Limits(1, 2, 1_500, 1_000, 1_500);
+
+    /** One connection holds the lock while another one migrates, and a new index of a large table takes its time. */
+    private static final Limits MIGRATION_LIMITS = new Limits(3, 120, 110_000, 10_000, 110_000);
+
+    /** Makes a pool of its own for a migration. */
+    private interface Pools {
+        AgroalDataSource open() throws SQLException;
+    }
 
     private final String display;
     private final Journal journal;
+    private final Pools migrating;
     private final Dialect.Postgres dialect = new Dialect.Postgres();
     private final Session.Prepared prepared = new Session.Prepared(dialect);
     private final AgroalDataSource normal;
@@ -42,6 +59,7 @@ final class PostgresDatabase implements Database {
             String jdbcUrl, @Nullable String user, @Nullable String password, String display, Journal journal) {
         this.display = display;
         this.journal = journal;
+        this.migrating = () -> pool(jdbcUrl, user, password, MAX_MIGRATING_CONNECTIONS, MIGRATION_LIMITS);
         try {
             normal = pool(jdbcUrl, user, password, MAX_CONNECTIONS, NORMAL_LIMITS);
             urgent = pool(jdbcUrl, user, password, MAX_URGENT_CONNECTIONS, URGENT_LIMITS);
@@ -72,7 +90,7 @@ final class PostgresDatabase implements Database {
                                     .initialSql("set synchronous_commit to on; set statement_timeout to "
                                             + limits.statementMillis() + "; set lock_timeout to "
                                             + limits.lockMillis()
-                                            + "; set idle_in_transaction_session_timeout to 10000");
+                                            + "; set idle_in_transaction_session_timeout to " + limits.idleMillis());
                             if (user != null) {
                                 factory.principal(new NamePrincipal(user));
                             }
@@ -169,7 +187,13 @@ final class PostgresDatabase implements Database {
     @Override
     public void migrate() {
         try {
-            Migrations.apply(normal, "db/postgres");
+            if (!Migrations.areApplied(normal)) {
+                try (AgroalDataSource patient = migrating.open()) {
+                    Migrations.apply(patient, "db/postgres");
+                }
+            }
+        } catch (SQLException e) {
+            throw new StoreException(kind(e, false), "migration of " + display + ": " + cause(e), e);
         } catch (FlywayException e) {
             throw new StoreException(Kind.UNAVAILABLE, "migration of " + display + ": " + Migrations.reason(e), e);
         }

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.fencepost.lease.Lease;
 import dev.fencepost.lease.Owner;
+import dev.fencepost.lease.Refusal;
 import dev.fencepost.run.Completion;
 import dev.fencepost.run.Job;
 import dev.fencepost.run.Orders.Answer;
@@ -32,6 +33,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.stream.IntStream;
@@ -656,6 +658,32 @@ abstract class OrdersContract extends Contract {
             assertTrue(
                     store().stops(ANNA).stream().anyMatch(stop -> stop.runId().equals(lease.runId())),
                     "should it only have stood still");
+        }
+
+        /** Its lease may be gone before anybody has written its end: released by hand, or taken for the very same slot. */
+        @Test
+        void theSlotOfARunThatWasCancelledIsNotStartedAgain() {
+            for (boolean released : List.of(true, false)) {
+                Job job = registeredJob();
+                Slot slot = slot(0);
+                Lease lease = running(job, slot, ANNA);
+                assertEquals(Answer.DONE, store().cancel(job.id(), null, ME));
+                if (released) {
+                    assertEquals(Optional.empty(), store().release(lease));
+                } else {
+                    passToTheEndOf(lease);
+                }
+
+                assertEquals(new Start.Closed(Refusal.ALREADY_DONE), store().start(job, slot, BEN, newRun(), false));
+
+                assertEquals(Outcome.CANCELLED, outcome(job, slot));
+                assertEquals(Outcome.CANCELLED, attempt(lease).outcome());
+                assertEquals(1, site().count("attempt where job = '" + job.id() + "'"));
+                assertInstanceOf(
+                        Start.Started.class,
+                        store().start(job, slot, BEN, newRun(), true),
+                        "a person may want it all the same");
+            }
         }
 
         @Test

@@ -14,14 +14,14 @@ import java.util.List;
  * name before the built-in one. Like the built-in one it is volatile, and so asked again each time it is evaluated. Tests of waiting
  * and racing use the server's own clock instead.
  */
-final class PostgresSite implements Site {
+public final class PostgresSite implements Site {
 
     private final Postgres.Database database;
     private final Connection connection;
     private final JdbcStore store;
     private final JdbcStore otherNode;
 
-    PostgresSite() {
+    public PostgresSite() {
         this(Postgres.newDatabase());
     }
 

@@ -11,7 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** A database with a store on it, and what a test may do to both beside the store's own face. The store's clock is in the test's hand. */
-interface Site extends AutoCloseable {
+public interface Site extends AutoCloseable {
 
     Store store();
 

@@ -14,14 +14,14 @@ import java.time.Instant;
 import java.util.List;
 
 /** A SQLite file on a host whose clocks the test moves. */
-final class SqliteSite implements Site {
+public final class SqliteSite implements Site {
 
     final ManualTime time = new ManualTime(Instant.parse("2026-05-04T03:02:01.500Z"));
     final Path file;
     private final JdbcStore store;
     private final JdbcStore otherNode;
 
-    SqliteSite(Path folder) {
+    public SqliteSite(Path folder) {
         file = folder.resolve("fencepost.db");
         store = open();
         otherNode = open();

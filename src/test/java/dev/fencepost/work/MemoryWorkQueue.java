@@ -1,6 +1,5 @@
 package dev.fencepost.work;
 
-import dev.fencepost.lease.FencingToken;
 import dev.fencepost.lease.Leases;
 import dev.fencepost.lease.Owner;
 import dev.fencepost.lease.Refusal;
@@ -17,10 +16,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** The contract of the queue on a map, for tests of what talks to a queue. One lock for all. */
+/**
+ * The contract of the queue on a map, for tests of what talks to a queue, and as the model that the stores are compared with. One lock for
+ * all.
+ */
 public final class MemoryWorkQueue implements WorkQueue {
 
     private static final class Row {
@@ -45,6 +48,10 @@ public final class MemoryWorkQueue implements WorkQueue {
             this.fence = fence;
         }
     }
+
+    private static final String LAST_LEASE_RAN_OUT = "the lease of its last attempt ran out";
+    private static final int LONGEST_REASON = 2_000;
+    private static final Duration LONGEST_WAIT = Duration.ofDays(366);
 
     private record Holder(Owner owner, RunId runId, Instant until) {}
 
@@ -76,6 +83,17 @@ public final class MemoryWorkQueue implements WorkQueue {
         return row.attempts >= row.item.maxAttempts() ? WorkState.DEAD : WorkState.READY;
     }
 
+    /** Since when it is done or dead; null while it is neither. */
+    private static @Nullable Instant endedAt(Row row, Instant now) {
+        return row.endedAt == null && row.holder != null && state(row, now) == WorkState.DEAD
+                ? row.holder.until()
+                : row.endedAt;
+    }
+
+    private static @Nullable String reason(Row row, Instant now) {
+        return row.endedAt == null && state(row, now) == WorkState.DEAD ? LAST_LEASE_RAN_OUT : row.reason;
+    }
+
     private static WorkItem view(Row row, Instant now) {
         Holder live = isLive(row, now) && !row.done && !row.dead ? row.holder : null;
         return new WorkItem(
@@ -92,9 +110,9 @@ public final class MemoryWorkQueue implements WorkQueue {
                 live == null ? null : live.until(),
                 row.item.payload(),
                 row.result,
-                row.reason,
+                reason(row, now),
                 row.enqueuedAt,
-                row.endedAt);
+                endedAt(row, now));
     }
 
     @Override
@@ -151,39 +169,75 @@ public final class MemoryWorkQueue implements WorkQueue {
         if (row == null) {
             return new WorkAnswer.Refused(Refusal.UNKNOWN, null);
         }
+        if (isHeldBy(row, owner, runId, now)) {
+            return new WorkAnswer.Done(view(row, now)); // a second try of the same claim
+        }
         Refusal reason = switch (state(row, now)) {
             case DONE -> Refusal.ALREADY_DONE;
             case DEAD -> Refusal.DEAD;
             case CLAIMED -> Refusal.HELD;
-            case READY ->
-                row.notBefore != null && now.isBefore(row.notBefore)
-                        ? Refusal.NOT_YET
-                        : isFull(row.item.queue(), now) ? Refusal.AT_CAPACITY : null;
+            case READY -> whyNot(row, runId, now);
         };
         return reason != null
                 ? new WorkAnswer.Refused(reason, view(row, now))
                 : new WorkAnswer.Done(grant(row, owner, runId, ttl, now));
     }
 
+    private @Nullable Refusal whyNot(Row row, RunId runId, Instant now) {
+        if (row.notBefore != null && now.isBefore(row.notBefore)) {
+            return Refusal.NOT_YET;
+        }
+        if (isFull(row.item.queue(), now)) {
+            return Refusal.AT_CAPACITY;
+        }
+        return holdsOne(runId, now) ? Refusal.HELD : null;
+    }
+
+    private boolean holdsOne(RunId runId, Instant now) {
+        return rows.values().stream()
+                .anyMatch(row -> state(row, now) == WorkState.CLAIMED
+                        && row.holder != null
+                        && row.holder.runId().equals(runId));
+    }
+
+    private static boolean isHeldBy(Row row, Owner owner, RunId runId, Instant now) {
+        return state(row, now) == WorkState.CLAIMED
+                && row.holder != null
+                && row.holder.owner().equals(owner)
+                && row.holder.runId().equals(runId);
+    }
+
     @Override
     public synchronized List<WorkItem> claimAny(String queue, Owner owner, List<RunId> runIds, Duration ttl) {
         Leases.checkTtl(ttl);
         Instant now = clock.instant();
-        List<WorkItem> claimed = new ArrayList<>();
+        if (runIds.size() > MOST_AT_ONCE || Set.copyOf(runIds).size() < runIds.size()) {
+            throw new IllegalArgumentException("a claim has up to " + MOST_AT_ONCE + " run ids, each of them once");
+        }
+        NewItem.checkQueue(queue);
+        Comparator<Row> order =
+                Comparator.comparingInt((Row row) -> -row.item.priority()).thenComparingLong(row -> row.number);
+        List<RunId> free =
+                runIds.stream().filter(runId -> !holdsOne(runId, now)).toList();
         List<Row> ready = rows.values().stream()
                 .filter(row -> row.item.queue().equals(queue) && state(row, now) == WorkState.READY)
                 .filter(row -> row.notBefore == null || !now.isBefore(row.notBefore))
-                .sorted(Comparator.comparingInt((Row row) -> -row.item.priority())
-                        .thenComparing(row -> row.number))
+                .sorted(order)
                 .toList();
         long bytes = 0;
+        int taken = 0;
         for (Row row : ready) {
-            if (claimed.size() < runIds.size() && bytes < ENOUGH_BYTES && !isFull(queue, now)) {
-                claimed.add(grant(row, owner, runIds.get(claimed.size()), ttl, now));
+            if (taken < free.size() && bytes < ENOUGH_BYTES && !isFull(queue, now)) {
+                grant(row, owner, free.get(taken++), ttl, now);
                 bytes += row.item.payload() == null ? 0 : row.item.payload().bytes().length;
             }
         }
-        return claimed;
+        return rows.values().stream()
+                .filter(row -> row.item.queue().equals(queue)
+                        && runIds.stream().anyMatch(runId -> isHeldBy(row, owner, runId, now)))
+                .sorted(order)
+                .map(row -> view(row, now))
+                .toList();
     }
 
     /** Why this grant may change nothing, or null. */
@@ -194,11 +248,11 @@ public final class MemoryWorkQueue implements WorkQueue {
         if (row.done) {
             return Refusal.ALREADY_DONE;
         }
-        if (grant.fence().compareTo(new FencingToken(Math.max(1, row.fence))) < 0) {
-            return Refusal.STALE_TOKEN;
-        }
-        if (row.dead) {
+        if (state(row, now) == WorkState.DEAD) {
             return Refusal.DEAD;
+        }
+        if (grant.fence().value() < row.fence) {
+            return Refusal.STALE_TOKEN;
         }
         if (grant.fence().value() != row.fence
                 || row.holder == null
@@ -238,6 +292,7 @@ public final class MemoryWorkQueue implements WorkQueue {
     public WorkAnswer complete(Grant grant, @Nullable Body result) {
         return change(grant, true, (row, now) -> {
             row.done = true;
+            row.reason = null;
             row.result = result;
             row.endedAt = now;
             row.holder = null;
@@ -283,8 +338,11 @@ public final class MemoryWorkQueue implements WorkQueue {
 
     @Override
     public WorkAnswer fail(Grant grant, String reason, @Nullable Duration again) {
+        if (again != null && (again.isNegative() || again.compareTo(LONGEST_WAIT) > 0)) {
+            throw new IllegalArgumentException("an item waits from 0 to " + LONGEST_WAIT + ", not " + again);
+        }
         return change(grant, true, (row, now) -> {
-            row.reason = reason;
+            row.reason = reason.substring(0, Math.min(reason.length(), LONGEST_REASON));
             row.holder = null;
             if (again == null || row.attempts >= row.item.maxAttempts()) {
                 row.dead = true;
@@ -331,6 +389,9 @@ public final class MemoryWorkQueue implements WorkQueue {
     @Override
     public synchronized void setCapacity(String queue, @Nullable Integer capacity) {
         NewItem.checkQueue(queue);
+        if (capacity != null && capacity < 0) {
+            throw new IllegalArgumentException("a capacity is not negative");
+        }
         if (capacity == null) {
             capacities.remove(queue);
         } else {
@@ -342,6 +403,7 @@ public final class MemoryWorkQueue implements WorkQueue {
     public synchronized List<QueueView> queues() {
         Instant now = clock.instant();
         Map<String, List<Row>> byQueue = new TreeMap<>();
+        capacities.keySet().forEach(queue -> byQueue.put(queue, new ArrayList<>()));
         rows.values()
                 .forEach(row -> byQueue.computeIfAbsent(row.item.queue(), name -> new ArrayList<>())
                         .add(row));
@@ -368,8 +430,12 @@ public final class MemoryWorkQueue implements WorkQueue {
 
     @Override
     public synchronized Pruned prune(Instant endedBefore, int limit) {
+        Instant now = clock.instant();
         List<Row> old = rows.values().stream()
-                .filter(row -> row.endedAt != null && row.endedAt.isBefore(endedBefore))
+                .filter(row -> {
+                    Instant end = endedAt(row, now);
+                    return end != null && end.isBefore(endedBefore);
+                })
                 .limit(limit)
                 .toList();
         List<Artifact> gone = new ArrayList<>();

@@ -97,7 +97,8 @@ final class JdbcLeases implements Leases {
                     .and("slot_key", null)
                     .and("ttl", ttl.toMillis());
             Lease lease = lease(session.run(CLAIM, params).getLast().rows().getFirst());
-            return lease.runId().equals(runId) ? new Claim.Granted(lease) : new Claim.Held(lease);
+            boolean ours = lease.owner().equals(owner) && lease.runId().equals(runId);
+            return ours ? new Claim.Granted(lease) : new Claim.Held(lease);
         });
     }
 

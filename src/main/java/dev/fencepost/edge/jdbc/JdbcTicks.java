@@ -73,7 +73,7 @@ final class JdbcTicks implements Ticks {
             select t.slot_key, t.slot_at, t.on_time, t.attempts, t.not_before, t.ordered,
                 (select count(*) from attempt a where a.job = t.job and a.slot_key = t.slot_key
                     and a.counted and a.ended_at is not null) - t.attempts_before as spent,
-                (select count(*) from attempt a where a.job = t.job and a.slot_key = t.slot_key
+                (select min(a.run_id) from attempt a where a.job = t.job and a.slot_key = t.slot_key
                     and a.ended_at is null) as running
             from tick t where t.job = :job and t.outcome is null
             order by coalesce(t.slot_at, t.slot_at) desc limit 20000""");
@@ -145,7 +145,7 @@ final class JdbcTicks implements Ticks {
                 outcome = case when stop_kind is null then 'ABANDONED' else 'CANCELLED' end,
                 reason = coalesce(stop_reason, :abandoned)""";
 
-    /** Of such an attempt, unless somebody has started the slot again. */
+    /** The tick of such an attempt. */
     private static final Sql CLOSE_STOPPED = Sql.of("""
             update tick set outcome = 'CANCELLED', ended_at = {now}, reason = :reason
             where job = :job and slot_key = :slot_key and run_id = :run_id and outcome is null""");
@@ -163,6 +163,17 @@ final class JdbcTicks implements Ticks {
             + "' and exists (select 1 from attempt a where a.run_id = tick.run_id and a.ended_at is not null)";
 
     /**
+     * Goes before the end of the dead in a start, which may be of the very slot that was stopped: who asked for it to stop did not ask for
+     * another try.
+     */
+    private static final String CLOSE_ASKED = """
+            update tick set outcome = 'CANCELLED', ended_at = {now},
+                reason = (select a.stop_reason from attempt a where a.run_id = tick.run_id)
+            where job = :resource and outcome is null and exists (select 1 from attempt a
+                where a.run_id = tick.run_id and a.ended_at is null and a.stop_kind is not null and a.run_id <> :run_id)
+                and""";
+
+    /**
      * A run id is granted once: a second try finds the first one's attempt. After the grant every statement asks whether the lease is
      * this run's. A tick that was closed meanwhile gets no attempt, and without an attempt the grant is given back in the same
      * transaction.
@@ -171,6 +182,7 @@ final class JdbcTicks implements Ticks {
             JdbcLeases.MAKE_ROW,
             JdbcLeases.LOCK,
             JdbcLeases.GRANT + " and not exists (select 1 from attempt a where a.run_id = :run_id)",
+            CLOSE_ASKED + MINE,
             END_OF_THE_DEAD + " where job = :resource and ended_at is null and run_id <> :run_id and" + MINE
                     + " returning " + ATTEMPT_COLUMNS,
             CLOSE_ONCE + " and" + MINE,
@@ -197,7 +209,8 @@ final class JdbcTicks implements Ticks {
                     + " and not exists (select 1 from attempt a where a.run_id = :run_id)",
             "select " + JdbcLeases.VIEW_COLUMNS + ", a.number, {now} as now, t.slot_at, t.outcome, t.without_effects,"
                     + " (select count(*) from attempt s where s.job = :resource and s.slot_key = :slot_key"
-                    + " and s.counted and s.ended_at is not null) - t.attempts_before as spent from lease l"
+                    + " and s.counted and s.ended_at is not null) - t.attempts_before as spent,"
+                    + " exists (select 1 from attempt e where e.run_id = :run_id) as known from lease l"
                     + " left join attempt a on a.run_id = l.run_id"
                     + " left join tick t on t.job = :resource and t.slot_key = :slot_key"
                     + " where l.resource = :resource");
@@ -374,17 +387,20 @@ final class JdbcTicks implements Ticks {
                     }
                     LeaseView lease = row.optionalText("resource") == null ? null : JdbcLeases.view(row);
                     boolean live = lease != null && lease.isLive();
-                    List<OpenTick> open = answers.getLast().rows().stream()
+                    String holder = lease == null || !live ? null : String.valueOf(lease.runId());
+                    List<OpenTick> ticks = answers.getLast().rows().stream()
                             .map(tick -> {
-                                boolean running = tick.integer("running") > 0;
-                                // An attempt whose lease is over will be abandoned by the next claim, and counts then.
-                                int spent = tick.integer("spent") + (running && !live ? 1 : 0);
+                                String open = tick.optionalText("running");
+                                boolean running = open != null && open.equals(holder);
+                                // An attempt whose lease is over will be abandoned by the next claim, and counts then;
+                                // whoever has claimed the job's lease by hand meanwhile makes no run of it.
+                                int spent = tick.integer("spent") + (open != null && !running ? 1 : 0);
                                 return new OpenTick(
                                         new Slot(tick.text("slot_key"), tick.instant("slot_at")),
                                         tick.truth("on_time"),
                                         tick.integer("attempts"),
                                         spent,
-                                        running && live,
+                                        running,
                                         tick.optionalInstant("not_before"),
                                         tick.truth("ordered"));
                             })
@@ -393,10 +409,10 @@ final class JdbcTicks implements Ticks {
                             ? new Held(
                                     row.instant("granted"),
                                     row.number("fence"),
-                                    isOrdered(row.optionalText("slot_key"), open))
+                                    isOrdered(row.optionalText("slot_key"), ticks))
                             : null;
                     return Optional.of(new Situation(
-                            new Backlog(row.instant("now"), row.instant("cursor_at"), open, held),
+                            new Backlog(row.instant("now"), row.instant("cursor_at"), ticks, held),
                             lease,
                             JdbcOrders.pause(row),
                             row.optionalInstant("defer_until"),
@@ -581,11 +597,13 @@ final class JdbcTicks implements Ticks {
             List<Answer> answers = session.run(START, params);
             Row row = answers.getLast().rows().getFirst();
             boolean live = row.text("state").equals("LIVE");
-            if (runId.toString().equals(row.optionalText("run_id"))) {
-                if (!live) {
-                    return new Start.Closed(Refusal.EXPIRED);
-                }
-                List<Attempt> abandoned = ended(session, answers.get(3).rows());
+            if (row.truth("known") && !live) {
+                return new Start.Closed(Refusal.EXPIRED);
+            }
+            if (runId.toString().equals(row.optionalText("run_id"))
+                    && owner.text().equals(row.optionalText("owner"))) {
+                List<Attempt> abandoned =
+                        answers.get(4).rows().stream().map(JdbcTicks::attempt).toList();
                 Duration lag = Duration.between(row.instant("slot_at"), row.instant("now"));
                 return new Start.Started(
                         JdbcLeases.lease(row),

@@ -115,5 +115,6 @@ final class PostgresSite implements Site {
         } catch (SQLException e) {
             throw new IllegalStateException(e);
         }
+        database.drop();
     }
 }

@@ -46,6 +46,11 @@ public final class ManualTime implements Time {
         }
     }
 
+    /** Whether somebody waits for a later time. */
+    public synchronized boolean hasSleepers() {
+        return sleepers() > 0;
+    }
+
     private long sleepers() {
         return wakeUps.stream().filter(at -> at > bootMillis).count();
     }

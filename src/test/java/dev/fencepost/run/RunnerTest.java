@@ -135,6 +135,14 @@ class RunnerTest {
         assertReleased();
     }
 
+    /** The store counts from the grant, the holder from before it asked. */
+    @Test
+    void aClaimThatIsAnsweredLateIsTrustedNoLonger() throws Exception {
+        rig.faults.meanwhile("start", () -> rig.time.pass(TTL.minusSeconds(2)));
+        assertEquals(Outcome.LEASE_LOST, ended().outcome());
+        assertEquals(List.of(), rig.children.started);
+    }
+
     @Test
     void aChildIsNotStartedAfterTheDeadlineOfItsLease() throws Exception {
         rig.folders.preparing = () -> rig.time.pass(TTL); // frozen between the claim and the start

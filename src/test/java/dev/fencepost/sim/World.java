@@ -115,16 +115,6 @@ final class World implements AutoCloseable {
                 List.of());
     }
 
-    /** One story. @return what did not hold, or null */
-    static @Nullable String tell(long seed, Path folder) {
-        try (World world = new World(seed, folder)) {
-            world.run();
-            return null;
-        } catch (AssertionError e) {
-            return e.getMessage();
-        }
-    }
-
     /** @throws AssertionError if something did not hold; the message has the seed and the story */
     void run() {
         try {

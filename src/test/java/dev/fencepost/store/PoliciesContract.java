@@ -163,6 +163,23 @@ abstract class PoliciesContract extends Contract {
         }
 
         @Test
+        void whoFollowedTheHolderIsNotAskedToStop() {
+            Job job = registeredJob();
+            Lease seen = running(job, slot(0), ANNA);
+            stored(seen, success());
+            Lease next = running(job, slot(1), ANNA);
+            applied(
+                    job,
+                    buffering(
+                            slot(2).at(),
+                            slot(2),
+                            List.of(),
+                            new TakeOver(seen.fence().value(), slot(2))));
+            assertTrue(
+                    store().stops(ANNA).stream().noneMatch(stop -> stop.runId().equals(next.runId())));
+        }
+
+        @Test
         void aSlotThatHasARowAlreadyTakesNothingOver() {
             Job job = registeredJob();
             applied(job, opening(slot(1).at(), slot(1)));

@@ -3,9 +3,7 @@ package dev.fencepost.store;
 import dev.fencepost.edge.jdbc.JdbcStore;
 import dev.fencepost.host.Event;
 import dev.fencepost.host.Journal;
-import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -13,30 +11,11 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.atomic.AtomicInteger;
 
-/** One real PostgreSQL for all tests of this JVM, started when it is first asked for; each test class makes its own database in it. */
+/** Databases of the {@link PostgresServer}; each test class makes its own. */
 public final class Postgres {
 
-    private static final AtomicInteger DATABASES = new AtomicInteger();
-
     private Postgres() {}
-
-    private static final class Server {
-        static final EmbeddedPostgres RUNNING = start();
-
-        private static EmbeddedPostgres start() {
-            try {
-                return EmbeddedPostgres.builder()
-                        .setServerConfig("fsync", "off")
-                        .setServerConfig("max_connections", "100")
-                        .setServerConfig("timezone", "Asia/Tokyo") // instants must not care
-                        .start();
-            } catch (IOException e) {
-                throw new UncheckedIOException(e);
-            }
-        }
-    }
 
     public static Database newDatabase() {
         return newDatabase("");
@@ -48,21 +27,13 @@ public final class Postgres {
     }
 
     private static Database newDatabase(String options) {
-        String name = "contract_" + DATABASES.incrementAndGet();
-        String admin = Server.RUNNING.getJdbcUrl("postgres", "postgres");
-        Database database = new Database(name, Server.RUNNING.getJdbcUrl("postgres", name), Server.RUNNING.getPort());
-        try (Connection connection = DriverManager.getConnection(admin);
-                Statement statement = connection.createStatement()) {
-            statement.execute("create database " + name + options);
-        } catch (SQLException e) {
-            throw new IllegalStateException(e);
-        }
-        return database;
+        String name = PostgresServer.newDatabase(options);
+        return new Database(name, PostgresServer.url(name), PostgresServer.port());
     }
 
     /** The folder of the server's programs: as the running one shows it, since their packing is the library's own affair. */
     public static Path binaries() {
-        try (Connection connection = DriverManager.getConnection(Server.RUNNING.getJdbcUrl("postgres", "postgres"))) {
+        try (Connection connection = DriverManager.getConnection(PostgresServer.url("postgres"))) {
             String pid =
                     Site.rows(connection, "select pg_backend_pid()").getFirst().getFirst();
             return Path.of("/proc", pid, "exe").toRealPath().getParent();
@@ -109,6 +80,11 @@ public final class Postgres {
             } catch (SQLException e) {
                 throw new IllegalStateException(e.getMessage(), e);
             }
+        }
+
+        /** Each takes some megabytes, and there may be many of them. */
+        void drop() {
+            PostgresServer.drop(name);
         }
 
         String value(String query) {

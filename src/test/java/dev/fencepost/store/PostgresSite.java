@@ -115,5 +115,6 @@ public final class PostgresSite implements Site {
         } catch (SQLException e) {
             throw new IllegalStateException(e);
         }
+        database.drop();
     }
 }

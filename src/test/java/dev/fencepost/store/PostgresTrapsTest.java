@@ -62,6 +62,7 @@ class PostgresTrapsTest {
     private static final Owner BEN = new Owner("ben");
     private static final Duration LONG = Duration.ofMinutes(10);
     private static final Completion SUCCESS = new Completion(Outcome.SUCCEEDED, true, true, 0, null, null, null, null);
+    private static final Completion FAILURE = new Completion(Outcome.FAILED, true, true, 1, null, "no", null, null);
 
     private static Postgres.Database database;
     private static JdbcStore store;
@@ -79,6 +80,7 @@ class PostgresTrapsTest {
     @AfterAll
     static void close() {
         store.close();
+        database.drop();
     }
 
     @AfterEach
@@ -161,6 +163,18 @@ class PostgresTrapsTest {
     /** Until so many statements wait for a lock. */
     private static void awaitWaiting(int count) {
         await(() -> waiting() == count, "statements that wait for a lock: " + count);
+    }
+
+    /** Until each of these calls waits for a lock. */
+    private static void awaitWaiting(Future<?>... calls) {
+        await(
+                () -> {
+                    for (Future<?> call : calls) {
+                        assertFalse(call.isDone(), "it did not wait");
+                    }
+                    return waiting() == calls.length;
+                },
+                "statements that wait for a lock: " + calls.length);
     }
 
     private static void awaitClock(Instant instant) {
@@ -317,7 +331,7 @@ class PostgresTrapsTest {
                 lock.run("update attempt set outcome = 'SUCCEEDED', ended_at = clock_timestamp() where run_id = '"
                         + lease.runId() + "'");
                 readBack = threads.submit(() -> store.attempt(job.id(), lease.runId()));
-                awaitWaiting(1);
+                awaitWaiting(readBack);
             }
             assertEquals(Outcome.SUCCEEDED, answer(readBack).outcome());
         }
@@ -339,6 +353,28 @@ class PostgresTrapsTest {
         assertEquals(
                 Instant.parse("2026-01-01T00:00:00Z"),
                 store.situation(job.id()).backlog().cursor());
+    }
+
+    /** A slot that somebody is just opening again: clean-up waits for it, and looks at it again. */
+    @Test
+    void aSlotThatIsOpenedAgainWhileItIsCleanedUpStays() throws Exception {
+        Job job = job(LONG);
+        store.register(List.of(job));
+        for (int i = 3; i > 0; i--) {
+            Slot slot = Slot.at(store.now().minusSeconds(60L * i));
+            Start.Started started =
+                    assertInstanceOf(Start.Started.class, store.start(job, slot, ANNA, StoreContract.newRun(), false));
+            store.complete(started.lease(), FAILURE);
+        }
+        String oldest = " where job = '" + job.id() + "' and slot_at = (select min(slot_at) from tick where job = '"
+                + job.id() + "')";
+        Future<Integer> gone;
+        try (RowLock lock = new RowLock("update tick set outcome = null, ended_at = null" + oldest, false)) {
+            gone = threads.submit(() -> store.pruneTicks(job.id(), store.now(), 1, 100));
+            awaitWaiting(gone);
+        }
+        assertEquals(1, answer(gone));
+        assertEquals("1", database.value("select count(*) from tick" + oldest + " and outcome is null"));
     }
 
     /** S1, by the database's own clock: the end is planted a few milliseconds ahead, and both come as it passes. */

@@ -69,6 +69,7 @@ class PostgresWorkTrapsTest {
     @AfterAll
     static void close() {
         store.close();
+        database.drop();
     }
 
     @AfterEach
@@ -119,10 +120,23 @@ class PostgresWorkTrapsTest {
         }
     }
 
+    private static int waiting() {
+        return Integer.parseInt(database.value("select count(*) from pg_stat_activity"
+                + " where datname = current_database() and wait_event_type = 'Lock'"));
+    }
+
     private static void awaitWaiting(int count) {
-        await(() -> database.value("select count(*) from pg_stat_activity where datname = current_database()"
-                        + " and wait_event_type = 'Lock'")
-                .equals("" + count));
+        await(() -> waiting() == count);
+    }
+
+    /** Until each of these calls waits for a lock. */
+    private static void awaitWaiting(Future<?>... calls) {
+        await(() -> {
+            for (Future<?> call : calls) {
+                assertFalse(call.isDone(), "it did not wait");
+            }
+            return waiting() == calls.length;
+        });
     }
 
     private static void awaitClock(Instant instant) {
@@ -410,7 +424,7 @@ class PostgresWorkTrapsTest {
                         + ids.getFirst() + "'")) {
             any = threads.submit(() -> store.claimAny(queue, ANNA, List.of(newRun()), LONG));
             one = threads.submit(() -> store.claimItem(ids.get(1), ANNA, newRun(), LONG));
-            awaitWaiting(2);
+            awaitWaiting(any, one);
         }
         assertEquals(List.of(), answer(any));
         assertEquals(Refusal.AT_CAPACITY, refused(answer(one)));

@@ -27,6 +27,7 @@ import dev.fencepost.run.History.JobSummary;
 import dev.fencepost.run.History.Kept;
 import dev.fencepost.run.History.WriteEvent;
 import dev.fencepost.run.Job;
+import dev.fencepost.run.Orders.Answer;
 import dev.fencepost.run.Outcome;
 import dev.fencepost.run.Start;
 import dev.fencepost.run.Ticks.Situation;
@@ -52,6 +53,8 @@ import java.util.concurrent.Callable;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * What every store has to hold: sections 2 and 3 of the semantics, boundary by boundary. Section 5 is in {@link OutboxContract}. */
@@ -721,13 +724,34 @@ abstract class StoreContract extends Contract {
             stored(lease, success());
         }
 
-        /** A planner reads lease and ticks one after the other: the attempt may have begun between the two. */
         @Test
-        void aTickWhoseAttemptHasNoEndIsNotClosed() {
+        void aTickThatWasTriedSinceThePlanWasMadeIsNotClosed() {
+            Job job = registeredJob();
+            applied(job, opening(slot(0).at(), slot(0)));
+            List<OpenTick> seen = situation(job).backlog().open();
+            stored(running(job, slot(0), ANNA), notTheLast(Outcome.FAILED));
+            applied(job, closing(cursor(job), seen));
+            assertNull(outcome(job, slot(0)));
+        }
+
+        @Test
+        void aTickThatWasCancelledSinceThePlanWasMadeKeepsItsOutcome() {
+            Job job = registeredJob();
+            applied(job, opening(slot(0).at(), slot(0)));
+            List<OpenTick> seen = situation(job).backlog().open();
+            assertEquals(Answer.DONE, store().cancel(job.id(), null, "ann"));
+            applied(job, closing(cursor(job), seen));
+            assertEquals(Outcome.CANCELLED, outcome(job, slot(0)));
+        }
+
+        /** A planner reads lease and ticks one after the other: the attempt may have begun between the two. */
+        @ParameterizedTest
+        @ValueSource(ints = {0, 1})
+        void aTickWhoseAttemptHasNoEndIsNotClosed(int spent) {
             Job job = registeredJob();
             Slot slot = slot(0);
             Lease lease = running(job, slot, ANNA);
-            applied(job, closing(cursor(job), List.of(new OpenTick(slot, true, 1, 1, false))));
+            applied(job, closing(cursor(job), List.of(new OpenTick(slot, true, 1, spent, false))));
             assertNull(outcome(job, slot));
             stored(lease, success());
             assertEquals(Outcome.SUCCEEDED, outcome(job, slot));
@@ -1232,6 +1256,19 @@ abstract class StoreContract extends Contract {
             });
             stored(lease, success());
             stored(otherLease, success());
+        }
+
+        /** What the store has of a lease is compared too: a twin may hold the same token, by another run (semantics 2.9). */
+        @Test
+        void eachPartOfWhatTheStoreHasOfTheLeaseCounts() {
+            for (String other : List.of("fence = fence + 1", "owner = 'ben'", "run_id = '" + newRun() + "'")) {
+                Job job = registeredJob();
+                Lease lease = running(job, slot(0), ANNA);
+                site().sql("update lease set " + other + " where resource = '" + job.id() + "'");
+                String before = everything(job.id());
+                assertInstanceOf(Completed.Refused.class, store().complete(lease, success()), other);
+                assertEquals(before, everything(job.id()), other);
+            }
         }
 
         @Test

@@ -860,6 +860,14 @@ abstract class WorkContract {
         }
 
         @Test
+        void anUnknownIdIsNoItem() {
+            String unknown = newName();
+            assertNull(store().item(unknown));
+            assertEquals(List.of(), store().artifacts(unknown));
+            assertEquals(List.of(), store().items(unknown, null, 10));
+        }
+
+        @Test
         void whatIsNotThereOrHasEndedIsToldSo() {
             assertRefused(new Grant(newName(), ANNA, new FencingToken(1), newRun()), Refusal.UNKNOWN);
             Grant done = grantedTwice(enqueued());

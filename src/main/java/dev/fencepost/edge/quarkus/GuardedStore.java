@@ -89,6 +89,14 @@ final class GuardedStore implements Store {
                 .build();
     }
 
+    /** With another guard. */
+    GuardedStore(Store store, MeterRegistry meters, Journal journal, Guard guard) {
+        this.store = store;
+        this.meters = meters;
+        this.journal = journal;
+        this.guard = guard;
+    }
+
     private static boolean isUnavailable(Throwable e) {
         return e instanceof StoreException failure && failure.kind() == Kind.UNAVAILABLE;
     }

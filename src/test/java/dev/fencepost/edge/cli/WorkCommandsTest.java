@@ -222,6 +222,10 @@ class WorkCommandsTest {
             }
         }
         assertEquals(1, tokens);
+        long asked = site.server.requests().stream()
+                .filter("POST /items/a/claim"::equals)
+                .count();
+        assertEquals(target == Target.SERVER ? 20 : 0, asked, "each of them claims");
         JsonNode none = json(target, "HELD", "claim-many", "a", "--owners", "x,y", "--ttl", "1m");
         assertTrue(none.get("items").get(0).get("fence").isNull());
         CommandRun people = work(target, "claim-many", "a", "--owners", "x,y", "--ttl", "1m");

@@ -2,6 +2,7 @@ package dev.fencepost.edge.process;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -35,6 +36,13 @@ class OsChildrenTest {
         assertTrue(self.pidNamespace() > 0);
         assertTrue(self.startTicks() > 0);
         assertEquals(self, Incarnation.of(self.owner()));
+    }
+
+    @Test
+    void twoStartsWithinOneTickOfTheClockAreTwoOwners() {
+        Incarnation other = OsChildren.thisIncarnation(Bench.NODE, bench.time, new SystemEntropy());
+        assertEquals(self.startTicks(), other.startTicks());
+        assertNotEquals(self.owner(), other.owner());
     }
 
     @Test

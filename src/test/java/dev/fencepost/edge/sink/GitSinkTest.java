@@ -32,6 +32,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -349,6 +350,30 @@ class GitSinkTest {
         site.git(site.remote, "update-ref", TOKEN_REF, TOKEN_REF + "^"); // the chain's beginning
         moveOnce("refs/heads/main " + head, TOKEN_REF + " " + token);
         assertEquals(8L, refused(one, effect(late, 7, run())).newest());
+        assertEquals(head, site.head("refs/heads/main"));
+        assertEquals(token, site.head(TOKEN_REF));
+    }
+
+    /** The push names what was seen of the refs, so that the remote sees whether they are still that. */
+    @Test
+    void aNewerTokenThatComesBetweenTheLookAndThePushWins() throws Exception {
+        Announcement late = one.work(definition, "content/late.md", "late\n");
+        Announcement next = two.work(definition, "content/next.md", "next\n");
+        confirmed(two, effect(next, "next", 8, run(), false));
+        String token = site.head(TOKEN_REF);
+        String head = site.head("refs/heads/main");
+        site.git(site.remote, "update-ref", "refs/heads/main", base);
+        site.git(site.remote, "update-ref", TOKEN_REF, TOKEN_REF + "^"); // the chain's beginning
+        AtomicBoolean moved = new AtomicBoolean();
+        Node frozen = site.node("frozen", (command, environment, workingDir, stdin, limit) -> {
+            if (command.contains("push") && moved.compareAndSet(false, true)) {
+                site.git(site.remote, "update-ref", "refs/heads/main", head);
+                site.git(site.remote, "update-ref", TOKEN_REF, token);
+            }
+            return site.programs.run(command, environment, workingDir, stdin, limit);
+        });
+        assertEquals(8L, refused(frozen, effect(late, 7, run())).newest());
+        assertTrue(moved.get());
         assertEquals(head, site.head("refs/heads/main"));
         assertEquals(token, site.head(TOKEN_REF));
     }

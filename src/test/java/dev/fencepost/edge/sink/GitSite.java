@@ -10,6 +10,7 @@ import dev.fencepost.effect.EffectState;
 import dev.fencepost.effect.Pair;
 import dev.fencepost.effect.SinkDefinition;
 import dev.fencepost.host.Event;
+import dev.fencepost.host.Programs;
 import dev.fencepost.host.Programs.Ended;
 import dev.fencepost.lease.FencingToken;
 import dev.fencepost.lease.RunId;
@@ -165,7 +166,12 @@ final class GitSite {
     }
 
     Node node(String name, SinkDefinition... sinks) {
-        return new Node(name, List.of(sinks));
+        return new Node(name, programs, List.of(sinks));
+    }
+
+    /** One whose programs run through this. */
+    Node node(String name, Programs through) {
+        return new Node(name, through, List.of());
     }
 
     /** One node: its state directory and what works on it. */
@@ -175,7 +181,7 @@ final class GitSite {
         final Publisher publisher;
         final RunFolders folders;
 
-        Node(String name, Collection<SinkDefinition> sinks) {
+        Node(String name, Programs programs, Collection<SinkDefinition> sinks) {
             state = root.resolve(name);
             repositories = new GitRepositories(state, programs, environment, time);
             publisher = new Publisher(sinks, repositories, programs, journal::add);

@@ -80,6 +80,11 @@ public final class JobLoop implements Places.Guest {
     private volatile boolean paused;
     private volatile @Nullable Instant planningSince;
 
+    /** The beginning of planning that {@link #earliest} belongs to. For whoever looks, who is one at a time. */
+    private @Nullable Instant begunAt;
+
+    private Instant earliest = Instant.MAX;
+
     private final Object runLock = new Object();
     private @Nullable Run run;
     private long noRunBefore = Long.MIN_VALUE;
@@ -276,7 +281,9 @@ public final class JobLoop implements Places.Guest {
                 continue;
             }
             paused = situation.pause() != null;
-            Plan plan = plan(situation, planningSince);
+            Instant now = situation.backlog().now();
+            Instant since = byTheClockNow(planningSince, now);
+            Plan plan = plan(situation, since);
             if (plan.changes(situation.backlog().cursor())) {
                 plan = ticks.apply(job, situation.backlog(), plan);
                 if (plan == null) {
@@ -286,8 +293,7 @@ public final class JobLoop implements Places.Guest {
             }
             LeaseView lease = situation.lease();
             boolean held = lease != null && lease.isLive();
-            Instant now = situation.backlog().now();
-            Starts starts = new Starts(plan, situation.backlog(), planningSince);
+            Starts starts = new Starts(plan, situation.backlog(), since);
             Slot next = held ? null : starts.next(now);
             boolean waiting = held ? !plan.due().isEmpty() : next != null;
             Duration rest = starts.rest(now, rest(situation, waiting, lease));
@@ -302,6 +308,21 @@ public final class JobLoop implements Places.Guest {
             return barred == null ? rest : shorter(rest, barred);
         }
         return Duration.ofMillis(200);
+    }
+
+    /**
+     * Since when slots are planned here, by the clock as it stands now. One that was set back behind the beginning would else make every
+     * slot one of before it, which waits for the beginning to come once more.
+     */
+    private Instant byTheClockNow(Instant planningSince, Instant now) {
+        if (!planningSince.equals(begunAt)) {
+            begunAt = planningSince;
+            earliest = planningSince;
+        }
+        if (now.isBefore(earliest)) {
+            earliest = now;
+        }
+        return earliest;
     }
 
     /** Ends a pause whose time has come. Returns whether the situation has to be read again. */

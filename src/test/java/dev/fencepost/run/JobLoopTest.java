@@ -14,6 +14,7 @@ import dev.fencepost.lease.StoreException;
 import dev.fencepost.lease.StoreException.Kind;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Objects;
 import java.util.UUID;
@@ -74,6 +75,20 @@ class JobLoopTest {
         wake();
         assertEquals(List.of(Outcome.SUCCEEDED), outcomes());
         assertFalse(loop.storeFailure() != null);
+    }
+
+    /** The node began an hour later than it is now, by a clock that has been set back since. */
+    @Test
+    void aClockThatIsSetBackBehindTheNodesBeginningStopsNoJob() {
+        Instant beginning = Rig.START.plus(Duration.ofHours(1));
+        for (int i = 0; i < 3; i++) {
+            loop.wakeIfDue(beginning, rig.time.bootMillis() + 1_000);
+            rig.spawner.runAll();
+            rig.time.pass(GAP);
+        }
+        assertEquals(List.of(Outcome.SUCCEEDED, Outcome.SUCCEEDED), outcomes());
+        assertEquals(List.of(), rig.events(Event.CaughtUp.class), "they were on time");
+        assertEquals(List.of(), rig.events(Event.Dropped.class));
     }
 
     @Test

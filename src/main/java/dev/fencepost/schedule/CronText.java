@@ -133,13 +133,26 @@ final class CronText {
 
     /** In quotes, short enough for one line, without control characters. */
     static String quote(String text) {
+        return '"' + shown(text) + '"';
+    }
+
+    private static String shown(String text) {
         String shown = text.length() > 80 ? text.substring(0, 77) + "..." : text;
         return shown.codePoints()
-                .mapToObj(c ->
-                        Character.isISOControl(c) || !Character.isDefined(c) || Character.getType(c) == Character.FORMAT
-                                ? String.format(Locale.ROOT, "\\u%04x", c)
-                                : Character.toString(c))
-                .collect(Collectors.joining("", "\"", "\""));
+                .mapToObj(c -> isHidden(c) ? String.format(Locale.ROOT, "\\u%04x", c) : Character.toString(c))
+                .collect(Collectors.joining());
+    }
+
+    private static boolean isHidden(int c) {
+        return switch (Character.getType(c)) {
+            case Character.CONTROL,
+                    Character.FORMAT,
+                    Character.SURROGATE,
+                    Character.UNASSIGNED,
+                    Character.LINE_SEPARATOR,
+                    Character.PARAGRAPH_SEPARATOR -> true;
+            default -> false;
+        };
     }
 
     /** Whether this field alone makes the expression a wildcard. */
@@ -173,7 +186,7 @@ final class CronText {
         if (upper.startsWith("TZ=") || upper.startsWith("CRON_TZ=")) {
             throw new ScheduleException(
                     "cron " + quote(text) + ": no zone inside the expression; write it beside it, as in zone: "
-                            + words.getFirst().substring(words.getFirst().indexOf('=') + 1));
+                            + shown(words.getFirst().substring(words.getFirst().indexOf('=') + 1)));
         }
         if (words.stream().anyMatch(word -> word.startsWith("#"))) {
             throw new ScheduleException(
@@ -187,7 +200,7 @@ final class CronText {
         if (lower.startsWith("@every")) {
             String interval = text.substring("@every".length()).strip();
             throw new ScheduleException("cron " + quote(text) + ": an interval is no cron expression; write every: "
-                    + (interval.isEmpty() ? "5m" : interval));
+                    + (interval.isEmpty() ? "5m" : shown(interval)));
         }
         if (lower.equals("@reboot")) {
             throw new ScheduleException(

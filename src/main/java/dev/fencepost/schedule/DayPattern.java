@@ -138,7 +138,9 @@ final class DayPattern {
     }
 
     private int days(int year, int month, int length, long first) {
-        boolean fits = months.get(month) && (years.isEmpty() || (year > 0 && years.get(year)));
+        // A zone's offset leads a day beyond either end of the calendar.
+        boolean known = year >= FIRST_YEAR && year <= LAST_YEAR;
+        boolean fits = known && months.get(month) && (years.isEmpty() || years.get(year));
         // 1970-01-01, day 0, was a Thursday.
         return fits ? daysByShape[shape(length, Math.floorMod(first + 4, 7))] : 0;
     }

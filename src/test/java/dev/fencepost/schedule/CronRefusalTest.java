@@ -133,6 +133,15 @@ class CronRefusalTest {
     }
 
     @Test
+    void whatHidesOrTurnsLinesAroundIsNamedInMessages() {
+        assertTrue(refusal("@\u2028y").contains("\"@\\u2028y\""));
+        String zone = refusal("TZ=a\u202eb 0 9 * * *");
+        assertTrue(zone.endsWith("zone: a\\u202eb"), zone);
+        String every = refusal("@every 5m\u202e");
+        assertTrue(every.endsWith("every: 5m\\u202e"), every);
+    }
+
+    @Test
     void aVeryLongExpressionIsRefusedWithAShortMessage() {
         String message = refusal("0,".repeat(100_000) + "0 * * * *");
         assertTrue(message.contains("the limit is 1000") && message.length() < 300, message);

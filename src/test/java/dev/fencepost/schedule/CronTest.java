@@ -235,6 +235,16 @@ class CronTest {
             assertEquals(0, cron.count(Instant.MAX, Instant.MIN));
         }
 
+        /** Where a zone is behind UTC its first day begins a day before the calendar. */
+        @Test
+        void atTheBeginningOfTimeNextAndCountSayTheSame() {
+            Cron cron = cron("9 1 1 * 7", "Africa/Casablanca");
+            Instant begin = at("0001-01-01T00:00:00Z");
+            assertEquals(at("0001-01-01T01:39:20Z"), cron.next(begin));
+            assertEquals(1, cron.count(begin, at("0001-01-01T01:39:20Z")));
+            assertNull(cron.latest(begin));
+        }
+
         @Test
         void fractionsOfASecondDoNotHideOrDoubleASlot() {
             Cron cron = cron("0 6 * * *", "UTC");

@@ -41,6 +41,12 @@ final class EnvFile {
 
     /** Reads the file; {@code whole} is told what is wrong with the file itself. */
     Map<String, String> read(BiConsumer<String, String> whole) {
+        if (Files.exists(file)
+                && !Files.isDirectory(file)
+                && !Files.isRegularFile(file)) { // not opened: a pipe would block
+            whole.accept(Finding.quote(file.toString()) + " is no plain file", "name a file that holds the secrets");
+            return Map.of();
+        }
         byte[] bytes;
         try (InputStream in = Files.newInputStream(file)) {
             bytes = in.readNBytes(MOST_BYTES + 1);
@@ -86,7 +92,11 @@ final class EnvFile {
             String key = m.group(1);
             Integer first = seen.putIfAbsent(key, i + 1);
             if (first != null) {
-                add(Severity.ERROR, i + 1, key + " is given twice, first in line " + first, "remove one of the two");
+                add(
+                        Severity.ERROR,
+                        i + 1,
+                        Finding.cut(key) + " is given twice, first in line " + first,
+                        "remove one of the two");
             } else {
                 values.put(key, value(key, m.group(2).strip(), i + 1));
             }
@@ -96,7 +106,7 @@ final class EnvFile {
 
     private String value(String key, String written, int line) {
         if (written.indexOf('\0') >= 0) {
-            add(Severity.ERROR, line, "the value of " + key + " holds a NUL character", "remove it");
+            add(Severity.ERROR, line, "the value of " + Finding.cut(key) + " holds a NUL character", "remove it");
         }
         if (written.startsWith("\"") || written.startsWith("'")) {
             Matcher m = QUOTED.matcher(written);
@@ -104,7 +114,7 @@ final class EnvFile {
                 add(
                         Severity.ERROR,
                         line,
-                        "the quotes around the value of " + key + " do not fit",
+                        "the quotes around the value of " + Finding.cut(key) + " do not fit",
                         "end with the quote it begins with; there are no escapes, so use the other kind inside");
                 return written;
             }
@@ -114,7 +124,7 @@ final class EnvFile {
             add(
                     Severity.WARNING,
                     line,
-                    "the value of " + key + " holds a # and goes on to the end of the line",
+                    "the value of " + Finding.cut(key) + " holds a # and goes on to the end of the line",
                     "put a comment on a line of its own, or the value in quotes");
         }
         return written;

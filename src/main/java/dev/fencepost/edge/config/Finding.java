@@ -44,11 +44,16 @@ public record Finding(Severity severity, Path file, int line, int column, String
 
     /** The text in double quotes, cut to a readable length, with control characters shown instead of sent to a terminal. */
     public static String quote(String text) {
+        return '"' + cut(text) + '"';
+    }
+
+    /** The same without the quotes. */
+    static String cut(String text) {
         if (text.codePointCount(0, text.length()) <= LONGEST_QUOTE) {
-            return '"' + quotable(text) + '"';
+            return quotable(text);
         }
         int end = text.offsetByCodePoints(0, LONGEST_QUOTE);
-        return '"' + quotable(text.substring(0, end)) + "…\"";
+        return quotable(text.substring(0, end)) + "…";
     }
 
     static String quotable(String text) {
@@ -59,7 +64,7 @@ public record Finding(Severity severity, Path file, int line, int column, String
                 case '\r' -> shown.append("\\r");
                 case '\t' -> shown.append("\\t");
                 default -> {
-                    if (Character.isISOControl(c) || Character.getType(c) == Character.FORMAT) {
+                    if (isHidden(c)) {
                         shown.append("\\u{").append(Integer.toHexString(c)).append('}');
                     } else {
                         shown.appendCodePoint(c);
@@ -68,5 +73,16 @@ public record Finding(Severity severity, Path file, int line, int column, String
             }
         });
         return shown.toString();
+    }
+
+    private static boolean isHidden(int c) {
+        return switch (Character.getType(c)) {
+            case Character.CONTROL,
+                    Character.FORMAT,
+                    Character.SURROGATE,
+                    Character.LINE_SEPARATOR,
+                    Character.PARAGRAPH_SEPARATOR -> true;
+            default -> false;
+        };
     }
 }

@@ -17,8 +17,14 @@ final class OutputPattern implements LinePattern {
 
     private static final int LONGEST = 1_000;
 
-    /** The compiled form grows with the product of nested counts: a{1000} in three brackets is a gigabyte. */
-    private static final long MOST_REPETITIONS = 100_000;
+    /** The compiled form grows with the product of nested counts, by some 100 bytes each: a{1000} in three brackets is a gigabyte. */
+    private static final long MOST_REPETITIONS = 10_000;
+
+    /** For each step of the compiled form a search keeps the places of all groups. */
+    private static final int MOST_GROUPS = 50;
+
+    /** A character may stand for a class of some kilobytes: {@code \pL}. */
+    private static final int COST_OF_A_CHARACTER = 10;
 
     private static final java.util.regex.Pattern COUNT =
             java.util.regex.Pattern.compile("\\{([0-9]{1,9})(?:,([0-9]{0,9}))?}");
@@ -65,7 +71,13 @@ final class OutputPattern implements LinePattern {
                     "write * or + instead of {n}");
         }
         try {
-            return new OutputPattern(text, Pattern.compile(text));
+            Pattern pattern = Pattern.compile(text);
+            if (pattern.groupCount() > MOST_GROUPS) {
+                throw new BadValueException(
+                        Finding.quote(text) + " has " + pattern.groupCount() + " groups, the limit is " + MOST_GROUPS,
+                        "write (?:…) where nothing is to be read");
+            }
+            return new OutputPattern(text, pattern);
         } catch (PatternSyntaxException e) {
             throw new BadValueException(
                     Finding.quote(text) + " is no regular expression: " + place(text, e),
@@ -92,25 +104,40 @@ final class OutputPattern implements LinePattern {
         return product;
     }
 
-    /** The library names the part that is wrong, but not its place: that is the end of the shortest beginning with the same error. */
+    /**
+     * The library names the part that is wrong, but not its place: that is the end of the shortest beginning with the same error. It reads
+     * from left to right, so every longer beginning has the error too.
+     */
     private static String place(String text, PatternSyntaxException error) {
         String what = error.getDescription();
         String part = String.valueOf(error.getPattern());
         boolean isStrayBracket = what.contains("internal error"); // this is how it says so
-        boolean isOpenAtTheEnd = part.isEmpty() || what.equals("missing closing )");
-        for (int end = 1; end <= text.length() && !isOpenAtTheEnd; end++) {
-            try {
-                Pattern.compile(text.substring(0, end));
-            } catch (PatternSyntaxException e) {
-                if (e.getDescription().equals(what) && isStrayBracket) {
-                    return "unexpected ) at character " + end;
-                }
-                if (e.getDescription().equals(what) && part.equals(e.getPattern())) {
-                    return what + " at character " + (text.lastIndexOf(part, end - part.length()) + 1);
-                }
+        if (!isStrayBracket && (part.isEmpty() || what.equals("missing closing )"))) {
+            return what + " at its end";
+        }
+        int without = 0;
+        int with = text.length();
+        while (with - without > 1) {
+            int middle = (without + with) / 2;
+            if (isError(text.substring(0, middle), error)) {
+                with = middle;
+            } else {
+                without = middle;
             }
         }
-        return what + " at its end";
+        return isStrayBracket
+                ? "unexpected ) at character " + with
+                : what + " at character " + (text.lastIndexOf(part, with - part.length()) + 1);
+    }
+
+    private static boolean isError(String text, PatternSyntaxException error) {
+        try {
+            Pattern.compile(text);
+            return false;
+        } catch (PatternSyntaxException e) {
+            return e.getDescription().equals(error.getDescription())
+                    && String.valueOf(e.getPattern()).equals(String.valueOf(error.getPattern()));
+        }
     }
 
     @Override
@@ -125,6 +152,11 @@ final class OutputPattern implements LinePattern {
         }
         Matcher matcher = pattern.matcher(line);
         return matcher.find() ? Optional.ofNullable(matcher.group(UNTIL)) : Optional.empty();
+    }
+
+    /** The room that its compiled form takes, in parts of some 100 bytes. */
+    int cost() {
+        return pattern.programSize() + COST_OF_A_CHARACTER * text.length();
     }
 
     /** The names of its groups. */

@@ -132,7 +132,7 @@ final class Section {
     }
 
     String pathOf(String key) {
-        return path.isEmpty() ? Finding.quotable(key) : path + "." + Finding.quotable(key);
+        return path.isEmpty() ? Finding.cut(key) : path + "." + Finding.cut(key);
     }
 
     Set<String> keys() {

@@ -40,6 +40,7 @@ public record StoreUrl(
     private static final Pattern SECRET = Pattern.compile("(?i)password|sslpassword|passwd|pwd|secret|token");
     private static final Pattern HOST =
             Pattern.compile("(?:[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+](?:%[A-Za-z0-9]+)?)(?::([0-9]{1,5}))?");
+    private static final int LONGEST_PATH = 4_096;
     private static final String DEFAULT_NAME = "fencepost.db";
     private static final String MASK = "***";
 
@@ -88,6 +89,12 @@ public record StoreUrl(
             throw new BadValueException(
                     "~ and $NAME are not expanded, and " + Finding.quote(written) + " holds one",
                     "write the path in full");
+        }
+        if (written.length() > LONGEST_PATH) {
+            throw new BadValueException(
+                    Finding.quote(written) + " is longer than " + LONGEST_PATH
+                            + " characters, and no system has such a path",
+                    "write a shorter one");
         }
         if (written.indexOf('?') >= 0 || written.indexOf('\0') >= 0) {
             throw new BadValueException("the path of a SQLite store takes no parameters", "write the path alone");

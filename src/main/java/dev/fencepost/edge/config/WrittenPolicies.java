@@ -163,7 +163,17 @@ record WrittenPolicies(
     }
 
     private static @Nullable Given<OutputPattern> pattern(Section section, String key) {
+        if (!section.findings().hasRoomFor(0)) {
+            return null; // as was told of the one that was too much
+        }
         Given<OutputPattern> pattern = section.read(key, OutputPattern::parse);
+        if (pattern != null && !section.findings().hasRoomFor(pattern.value().cost())) {
+            section.error(
+                    key,
+                    "the regular expressions up to here are too large together",
+                    "write * or + instead of {n}, shorter ones, or one in defaults for all jobs");
+            return null;
+        }
         if (pattern != null && pattern.value().isFoundEverywhere()) {
             section.warning(
                     key,

@@ -6,6 +6,7 @@ import java.nio.charset.CharsetDecoder;
 import java.nio.charset.CoderResult;
 import java.nio.charset.CodingErrorAction;
 import java.nio.charset.StandardCharsets;
+import java.util.Iterator;
 import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Pattern;
@@ -119,7 +120,25 @@ final class YamlText {
         int depth = 0;
         int aliases = 0;
         int documents = 0;
-        for (Event event : new Parse(settings).parseString(text)) {
+        Iterator<Event> events = new Parse(settings).parseString(text).iterator();
+        Mark last = null;
+        while (true) {
+            Event event;
+            try {
+                if (!events.hasNext()) {
+                    return true;
+                }
+                event = events.next();
+            } catch (IllegalArgumentException
+                    | IndexOutOfBoundsException e) { // its reader of escapes trips over a cut one
+                findings.error(
+                        last == null ? 1 : last.getLine() + 1,
+                        last == null ? 1 : last.getColumn() + 1,
+                        "the YAML cannot be read from here on",
+                        "between double quotes a backslash begins an escape such as \\u00e9: is one cut off?");
+                return false;
+            }
+            last = event.getEndMark().orElse(last);
             switch (event.getEventId()) {
                 case MappingStart, SequenceStart -> depth++;
                 case MappingEnd, SequenceEnd -> depth--;
@@ -145,7 +164,6 @@ final class YamlText {
                 return false;
             }
         }
-        return true;
     }
 
     private @Nullable String decoded(byte[] bytes) {

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadFeature;
 import dev.fencepost.effect.Announcement;
+import dev.fencepost.host.Printable;
 import dev.fencepost.run.Completion;
 import dev.fencepost.run.Publications.Unpublishable;
 import java.io.BufferedInputStream;
@@ -250,7 +251,7 @@ final class EffectLines {
     }
 
     private static String shortened(String text) {
-        String plain = CONTROL.matcher(text).replaceAll(" ");
+        String plain = Printable.text(text);
         return plain.length() <= 120 ? plain : plain.substring(0, 120) + "…";
     }
 }

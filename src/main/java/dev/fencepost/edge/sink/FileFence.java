@@ -7,6 +7,7 @@ import dev.fencepost.lease.FencingToken;
 import dev.fencepost.lease.RunId;
 import java.io.IOException;
 import java.net.URLDecoder;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -117,8 +118,12 @@ record FileFence(
 
     /** @throws IOException if this is not what {@link #bytes} made: then nobody knows the highest token, and nothing may be placed */
     static FileFence parse(byte[] bytes) throws IOException {
-        List<String> lines =
-                new String(bytes, StandardCharsets.US_ASCII).lines().toList();
+        List<String> lines = StandardCharsets.US_ASCII
+                .newDecoder()
+                .decode(ByteBuffer.wrap(bytes))
+                .toString()
+                .lines()
+                .toList();
         if (lines.size() < 3
                 || !lines.getFirst().equals(FIRST_LINE)
                 || !lines.getLast().equals(LAST_LINE)) {

@@ -184,7 +184,7 @@ public class ArtifactResource {
                 .build();
     }
 
-    private static void checkName(String name) {
+    static void checkName(String name) {
         if (!Artifact.NAME.matcher(name).matches()) {
             throw Problem.badRequest("the name of an artifact has 1 to 100 characters of A-Z a-z 0-9 . _ - and begins"
                     + " with a letter or digit, not " + Words.quoted(name));

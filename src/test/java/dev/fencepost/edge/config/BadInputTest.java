@@ -2,10 +2,12 @@ package dev.fencepost.edge.config;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -258,6 +260,71 @@ class BadInputTest {
         assertTrue(
                 reading.errors().getFirst().text().contains("a\\u{1b}[31m"),
                 reading.errors().getFirst().text());
+    }
+
+    @Test
+    void lineSeparatorsOfTheFileDoNotReachTheTerminal() throws IOException {
+        Reading reading = Readings.of(dir, "jobs: { \"a\u2028b\": { command: [date] } }\n");
+        assertTrue(
+                reading.errors().getFirst().text().contains("a\\u{2028}b"),
+                reading.errors().getFirst().text());
+    }
+
+    @Test
+    void anEscapeThatIsCutOffIsToldByItsPlace() throws IOException {
+        assertEquals(
+                List.of("1:5 : the YAML cannot be read from here on"
+                        + " [between double quotes a backslash begins an escape such as \\u00e9: is one cut off?]"),
+                Readings.texts(Readings.of(dir, "jobs: \"0\\u").errors()));
+    }
+
+    @Test
+    void ofManyThousandMistakesTheFirstThousandAreTold() throws IOException {
+        StringBuilder yaml = new StringBuilder("jobs: {}\n");
+        for (int i = 0; i < 5_000; i++) {
+            yaml.append("k").append(i).append(": 1\n");
+        }
+        List<Finding> errors = Readings.of(dir, yaml.toString()).errors();
+        assertEquals(1_000, errors.size());
+        assertEquals("k0", errors.getFirst().path());
+    }
+
+    @Test
+    void theExpressionsOfAFileHaveARoomTogether() throws IOException {
+        StringBuilder yaml = new StringBuilder("jobs:\n");
+        for (int i = 0; i < 200; i++) {
+            yaml.append("  j" + i + ": { command: [date], succeed-if: { output-matches: '(a{90}){90}' } }\n");
+        }
+        List<Finding> errors = Readings.of(dir, yaml.toString()).errors();
+        assertEquals(1, errors.size(), () -> "" + Readings.texts(errors));
+        assertTrue(
+                errors.getFirst().message().contains("too large together"),
+                errors.getFirst().message());
+        assertTrue(
+                errors.getFirst().path().matches("jobs\\.j1[0-9]{2}\\.succeed-if\\.output-matches"),
+                errors.getFirst().path());
+    }
+
+    @Test
+    void aLongNameIsCutInThePath() throws IOException {
+        String error = Readings.of(dir, "jobs: { a: { command: [date], " + "k".repeat(5_000) + ": 1 } }\n")
+                .errors()
+                .getFirst()
+                .text();
+        assertTrue(error.length() < 500, error);
+    }
+
+    /** Opened, it would be waited for until somebody writes into it. */
+    @Test
+    void aPipeIsNoFileOfSecrets() throws Exception {
+        Path pipe = dir.resolve("pipe");
+        assertEquals(0, new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor());
+        Reading reading = assertTimeoutPreemptively(
+                Duration.ofSeconds(10),
+                () -> Readings.of(dir, "jobs: { a: { command: [date], env-file: " + pipe + " } }\n"));
+        assertTrue(
+                reading.errors().getFirst().message().contains("is no plain file"),
+                reading.errors().getFirst().message());
     }
 
     @Test

@@ -67,10 +67,29 @@ class OutputPatternTest {
         assertTrue(e.hint().contains("RE2"), e.hint());
     }
 
+    /** Each beginning of it that is tried is compiled. */
+    @Test
+    void thePlaceOfALateMistakeIsFoundSoon() {
+        String text = "(a{100}){100}" + "b".repeat(900) + "[z-a]";
+        BadValueException e = assertTimeoutPreemptively(
+                Duration.ofSeconds(10), () -> assertThrows(BadValueException.class, () -> OutputPattern.parse(text)));
+        assertTrue(String.valueOf(e.getMessage()).endsWith("at character 915"), e.getMessage());
+    }
+
+    @Test
+    void fiftyGroupsAreEnough() {
+        assertTrue(OutputPattern.parse("(a)".repeat(50)).isFoundIn("a".repeat(50)));
+        assertTrue(OutputPattern.parse("(?:a)".repeat(100)).isFoundIn("a".repeat(100)));
+        BadValueException e = assertThrows(BadValueException.class, () -> OutputPattern.parse("(a)".repeat(51)));
+        assertTrue(String.valueOf(e.getMessage()).contains("51 groups, the limit is 50"), e.getMessage());
+    }
+
     @Test
     void theMemoryOfAnExpressionIsBounded() {
         assertThrows(BadValueException.class, () -> OutputPattern.parse("((a{1000}){1000}){1000}"));
         assertTrue(OutputPattern.parse("(?:\\d{1,3}\\.){3}\\d{1,3}").isFoundIn("at 10.0.0.1"));
+        assertThrows(BadValueException.class, () -> OutputPattern.parse("(a{300}){300}"));
+        assertTrue(OutputPattern.parse("(a{100}){100}").cost() < 20_000);
         assertThrows(BadValueException.class, () -> OutputPattern.parse("a".repeat(1001)));
     }
 

@@ -130,6 +130,12 @@ class EffectLinesTest {
     }
 
     @Test
+    void whatALineHoldsIsShownSoThatItTurnsNothingAround() {
+        Unpublishable refused = assertThrows(Unpublishable.class, () -> collect("{\"a\u202eb\": \"x\"}\n"));
+        assertTrue(String.valueOf(refused.getMessage()).contains("a\\u202eb"), refused.getMessage());
+    }
+
+    @Test
     void noFileOrAnEmptyOneAnnouncesNothing() throws Exception {
         assertEquals(List.of(), run.collect().effects());
         assertEquals(List.of(), collect("").effects());

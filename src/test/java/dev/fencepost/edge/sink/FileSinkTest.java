@@ -237,7 +237,12 @@ class FileSinkTest {
         confirmed(sink().deliver(file("k", 7, "f", "x")));
         Path fence = root.resolve(".fencepost/article.fence");
         String whole = Files.readString(fence);
-        for (String broken : List.of("", whole.substring(0, whole.length() - 5), "nonsense\n", whole + whole)) {
+        for (String broken : List.of(
+                "",
+                whole.substring(0, whole.length() - 5),
+                "nonsense\n",
+                whole + whole,
+                whole.replaceFirst("[0-9a-f]{64}", "\u00e9"))) {
             Files.writeString(fence, broken);
             Delivery.NotNow notNow = assertInstanceOf(Delivery.NotNow.class, sink().deliver(file("k2", 9, "f", "y")));
             assertTrue(notNow.reason().contains(".fencepost/article.fence"), notNow::reason);

@@ -189,9 +189,12 @@ final class Ansi {
         }
     }
 
-    /** @return the default for an empty one, and {@link #NONE} for one that is too big for anything */
+    /** @return the default for an empty one, and {@link #NONE} for one that is too big for anything, or has parts of its own */
     private static int number(String digits, int byDefault) {
-        return digits.isEmpty() ? byDefault : digits.length() > 3 ? NONE : Integer.parseInt(digits);
+        if (digits.isEmpty()) {
+            return byDefault;
+        }
+        return digits.length() > 3 || digits.indexOf(':') >= 0 ? NONE : Integer.parseInt(digits);
     }
 
     private static int indexed(int index) {

@@ -71,7 +71,11 @@ record ResultText(String text, int bytes, boolean cut) {
                 JsonGenerator generator = JSON.createGenerator(out).setPrettyPrinter(printer)) {
             int depth = 0;
             for (JsonToken token = parser.nextToken(); token != null; token = parser.nextToken()) {
-                generator.copyCurrentEventExact(parser);
+                if (token.isNumeric()) {
+                    generator.writeNumber(parser.getText()); // as it is written: nobody calculates with it here
+                } else {
+                    generator.copyCurrentEvent(parser);
+                }
                 depth += token.isStructStart() ? 1 : token.isStructEnd() ? -1 : 0;
                 if (out.getBuffer().length() > MOST_INDENTED || depth == 0 && parser.nextToken() != null) {
                     return text;

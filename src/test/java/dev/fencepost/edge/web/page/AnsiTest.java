@@ -63,6 +63,12 @@ class AnsiTest {
     }
 
     @Test
+    void aParameterWithPartsOfItsOwnIsNoColourOfAnotherOne() {
+        assertEquals("x<span class=\"f1\">y</span>", new Ansi().html("\u001b[38;:mx\u001b[31my"));
+        assertEquals("z", new Ansi().html("\u001b[38;5;:mz"));
+    }
+
+    @Test
     void aSequenceThatIsTooLongIsText() {
         String html = new Ansi().html("\u001b[" + "1;".repeat(40) + "1mx");
         assertTrue(html.startsWith("<span class=\"ctl\">\\x1b</span>[1;1;"), html);

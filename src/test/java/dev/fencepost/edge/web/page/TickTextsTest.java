@@ -72,8 +72,14 @@ class TickTextsTest {
     void jsonIsIndentedAndKeepsItsNumbers() {
         ResultText text = ResultText.of("{\"a\":[1.10,1e400],\"b\":\"<\"}".getBytes(StandardCharsets.UTF_8));
         assertTrue(text.text().contains("\n"), text.text());
-        assertTrue(text.text().contains("1.10") && text.text().contains("1E+400"), text.text());
+        assertTrue(text.text().contains("1.10") && text.text().contains("1e400"), text.text());
         assertFalse(text.cut());
+    }
+
+    @Test
+    void aNumberThatNobodyCanCalculateWithIsShownAsItIsWritten() {
+        ResultText text = ResultText.of("{\"a\":0e9999999990}".getBytes(StandardCharsets.UTF_8));
+        assertTrue(text.text().contains("0e9999999990"), text.text());
     }
 
     @Test

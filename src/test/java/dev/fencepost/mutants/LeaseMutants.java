@@ -31,9 +31,15 @@ final class LeaseMutants {
                 mutant("a claim that finds the same owner takes that grant for its own")
                         .java(
                                 "edge/jdbc/JdbcLeases",
-                                "return lease.runId().equals(runId)",
-                                "return lease.owner().equals(owner)")
+                                "lease.owner().equals(owner) && lease.runId().equals(runId)",
+                                "lease.owner().equals(owner)")
                         .seenByContract("Store", "aLiveLeaseIsRefusedToEveryoneTheSameOwnerIncluded"),
+                mutant("a claim that finds the same run id takes that grant for its own")
+                        .java(
+                                "edge/jdbc/JdbcLeases",
+                                "lease.owner().equals(owner) && lease.runId().equals(runId)",
+                                "lease.runId().equals(runId)")
+                        .seenByContract("Store", "aClaimUnderTheRunIdOfSomebodyElsesGrantIsRefused"),
                 mutant("a grant does not raise the token")
                         .sqlOf("Dialect", "fence + 1", "case when fence = 0 then 1 else fence end")
                         .seenBySimulation(1)

@@ -80,6 +80,21 @@ final class LeaseMutants {
                         .sql(RENEWED, "l.owner = :owner and l.fence = :fence and l.run_id = :run_id returning")
                         .seenBySimulation(27)
                         .seenByContract("Store", "atItsEndALeaseIsNotRenewedAlthoughNobodyTookIt"),
+                mutant("a renewal renews every lease")
+                        .sqlOf("JdbcLeases", "where lease.resource = l.resource and l.owner", "where l.owner")
+                        .seenByContract("Bystanders", "ofALease"),
+                mutant("a break breaks every lease")
+                        .sqlOf(
+                                "JdbcLeases",
+                                "fence = {next_fence} where resource = :resource and fence > 0",
+                                "fence = {next_fence} where fence > 0")
+                        .seenByContract("Bystanders", "ofALease"),
+                mutant("a row that was never granted is a lease")
+                        .sqlOf(
+                                "JdbcLeases",
+                                "where l.resource = :resource and l.fence > 0",
+                                "where l.resource = :resource")
+                        .seenByContract("Store", "aRowThatWasNeverGrantedIsNoLease"),
                 mutant("a renewal that finds no row is taken for a success")
                         .java(
                                 "edge/jdbc/JdbcLeases",

@@ -199,6 +199,9 @@ final class TickMutants {
                                 "if (session.one(MOVE_CURSOR, cursor).first() == null) {",
                                 "if (!moved) {")
                         .seenByContract("Store", "aPlanThatFailsHalfwayLeavesNothing"),
+                mutant("a plan moves every cursor that stands there")
+                        .sqlOf("JdbcTicks", "where id = :job and cursor_at = :seen", "where cursor_at = :seen")
+                        .seenByContract("Bystanders", "ofAPlan"),
                 mutant("a plan opens what has a row: a tick is made without \"if it is not there\"")
                         .sqlOf(
                                 "JdbcTicks",
@@ -241,6 +244,18 @@ final class TickMutants {
                                 "outcome is null and attempts = 0 and not ordered",
                                 "outcome is null and attempts = 0")
                         .seenByContract("Policies", "oneThatWasOrderedMeanwhileIsLeftAlone"),
+                mutant("a newer slot displaces one that was cancelled")
+                        .sqlOf(
+                                "JdbcTicks",
+                                "outcome is null and attempts = 0 and not ordered",
+                                "attempts = 0 and not ordered")
+                        .seenByContract("Policies", "oneThatWasCancelledMeanwhileKeepsItsOutcome"),
+                mutant("a take-over stops whoever has ended")
+                        .sqlOf(
+                                "JdbcTicks",
+                                "and fence = :fence and ended_at is null and stop_kind is null",
+                                "and fence = :fence and stop_kind is null")
+                        .seenByContract("Policies", "whoFollowedTheHolderIsNotAskedToStop"),
                 mutant("a take-over stops whoever runs now")
                         .sqlOf(
                                 "JdbcTicks",
@@ -291,6 +306,18 @@ final class TickMutants {
                                 "set ended_at = {now}, outcome = 'CANCELLED', reason = :reason where job = :resource",
                                 "set ended_at = {now}, outcome = 'CANCELLED', reason = :reason where false and job = :resource")
                         .seenByContract("Store", "theRunUnderItEndsCancelledAndItsLateCompletionIsRefused"),
+                mutant("a break ends the runs of every job")
+                        .sqlOf(
+                                "JdbcLeases",
+                                "outcome = 'CANCELLED', reason = :reason where job = :resource and ended_at is null",
+                                "outcome = 'CANCELLED', reason = :reason where ended_at is null")
+                        .seenByContract("Bystanders", "ofARun"),
+                mutant("a break ends what had ended")
+                        .sqlOf(
+                                "JdbcLeases",
+                                "outcome = 'CANCELLED', reason = :reason where job = :resource and ended_at is null",
+                                "outcome = 'CANCELLED', reason = :reason where job = :resource")
+                        .seenByContract("Store", "whatHadEndedStaysAsItIs"),
 
                 // ---- orders
                 mutant("a trigger opens what has succeeded")

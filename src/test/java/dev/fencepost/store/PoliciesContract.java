@@ -111,6 +111,17 @@ abstract class PoliciesContract extends Contract {
             assertEquals(List.of(), written.displaced());
             assertNull(outcome(job, slot(1)));
         }
+
+        @Test
+        void oneThatWasCancelledMeanwhileKeepsItsOutcome() {
+            Job job = registeredJob();
+            applied(job, opening(slot(1).at(), slot(1)));
+            OpenTick waiting = situation(job).backlog().open().getFirst();
+            store().cancel(job.id(), null, "ann");
+            Plan written = applied(job, buffering(slot(2).at(), slot(2), List.of(waiting), null));
+            assertEquals(List.of(), written.displaced());
+            assertEquals(Outcome.CANCELLED, outcome(job, slot(1)));
+        }
     }
 
     @Nested
@@ -168,6 +179,7 @@ abstract class PoliciesContract extends Contract {
             Lease seen = running(job, slot(0), ANNA);
             stored(seen, success());
             Lease next = running(job, slot(1), ANNA);
+            long revision = store().signal().revision();
             applied(
                     job,
                     buffering(
@@ -177,6 +189,7 @@ abstract class PoliciesContract extends Contract {
                             new TakeOver(seen.fence().value(), slot(2))));
             assertTrue(
                     store().stops(ANNA).stream().noneMatch(stop -> stop.runId().equals(next.runId())));
+            assertEquals(revision, store().signal().revision(), "nobody is asked, neither who has ended");
         }
 
         @Test

@@ -419,6 +419,39 @@ abstract class StoreContract extends Contract {
             assertEquals(before, everything(job.id()));
             assertEquals(new Start.Closed(Refusal.ALREADY_DONE), start(job, slot(0), BEN));
         }
+
+        @Test
+        void whatHadEndedStaysAsItIs() {
+            Job job = registeredJob();
+            Slot slot = slot(1);
+            stored(running(job, slot(0), ANNA), success());
+            stored(running(job, slot, ANNA), notTheLast(Outcome.FAILED));
+            String of = " where job = '" + job.id() + "' and ";
+            List<List<String>> attempts =
+                    site().rows("select * from attempt" + of + "ended_at is not null order by number");
+            List<List<String>> ticks = site().rows("select * from tick" + of + "outcome is not null");
+            running(job, slot, ANNA);
+            pass(Duration.ofSeconds(1));
+            store().breakLease(job.id(), "test");
+            assertEquals(
+                    attempts, site().rows("select * from attempt" + of + "outcome <> 'CANCELLED' order by number"));
+            assertEquals(ticks, site().rows("select * from tick" + of + "outcome <> 'CANCELLED'"));
+            assertEquals(Outcome.CANCELLED, outcome(job, slot));
+        }
+
+        /** An order makes the row of a job's lease so that there is something to lock. */
+        @Test
+        void aRowThatWasNeverGrantedIsNoLease() {
+            Job job = registeredJob();
+            store().trigger(job.id(), List.of(slot(0)), false, null, "ann");
+            assertEquals(1, site().count("lease where resource = '" + job.id() + "'"));
+            assertNull(view(job.id()));
+            assertNull(store().breakLease(job.id(), "test"));
+            assertTrue(store().list(10_000).stream()
+                    .noneMatch(lease -> lease.resource().equals(job.id())));
+            assertEquals(List.of(), events(job.id()));
+            assertEquals(1, running(job, slot(0), ANNA).fence().value());
+        }
     }
 
     @Nested
@@ -555,6 +588,17 @@ abstract class StoreContract extends Contract {
             assertEquals(
                     List.of(new OpenTick(slot, false, 1, 1, false)),
                     situation.backlog().open());
+        }
+
+        @Test
+        void attemptsAtOtherSlotsDoNotMatter() {
+            Job job = registeredJob();
+            applied(job, opening(slot(1).at(), slot(0), slot(1)));
+            stored(running(job, slot(0), ANNA), notTheLast(Outcome.FAILED));
+            running(job, slot(0), ANNA);
+            List<OpenTick> open = situation(job).backlog().open();
+            assertEquals(
+                    List.of(new OpenTick(slot(1), true, 0, 0, false), new OpenTick(slot(0), true, 2, 1, true)), open);
         }
 
         @Test

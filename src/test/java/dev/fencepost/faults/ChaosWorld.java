@@ -281,15 +281,17 @@ final class ChaosWorld implements AutoCloseable {
         while (!over) {
             Wait.sleep(Duration.ofSeconds(1));
             try {
-                for (String key : scene.rows()
-                        .texts("select key from effect where state = 'UNKNOWN' and waits and sink = '" + Sinks.PLAIN
-                                + "'")) {
-                    boolean arrived = sinks.hasArrived(Sinks.PLAIN, key);
-                    boolean calm = frozen == 0
-                            && System.nanoTime() - lastFrozenNanos
-                                    > Duration.ofSeconds(3).toNanos();
-                    if (arrived || calm) {
-                        order(key, arrived ? "confirmed" : "absent");
+                for (String sink : List.of(Sinks.PLAIN, Sinks.CHECKED)) {
+                    for (String key : scene.rows()
+                            .texts("select key from effect where state = 'UNKNOWN' and waits and sink = '" + sink
+                                    + "'")) {
+                        boolean arrived = sinks.hasArrived(sink, key);
+                        boolean calm = frozen == 0
+                                && System.nanoTime() - lastFrozenNanos
+                                        > Duration.ofSeconds(3).toNanos();
+                        if (arrived || calm) {
+                            order(key, arrived ? "confirmed" : "absent");
+                        }
                     }
                 }
             } catch (IllegalStateException away) {

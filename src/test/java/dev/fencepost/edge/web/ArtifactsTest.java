@@ -430,8 +430,9 @@ class ArtifactsTest {
     void oneFolderThatCannotBeSweptDoesNotKeepTheOthers() throws IOException {
         keep("x", "one");
         queue.face().enqueue(new NewItem("b", "default", null, 0, null, 5));
-        queue.face().claimItem("b", new Owner("me"), RUN, Duration.ofMinutes(1));
-        Grant other = new Grant("b", new Owner("me"), new FencingToken(1), RUN);
+        RunId otherRun = new RunId(UUID.fromString("123e4567-e89b-42d3-a456-426614174001"));
+        queue.face().claimItem("b", new Owner("me"), otherRun, Duration.ofMinutes(1));
+        Grant other = new Grant("b", new Owner("me"), new FencingToken(1), otherRun);
         Received received = received("two");
         artifacts.keep(
                 received, other, new Artifact("b", 1, "x", null, received.size(), received.sha256(), time.wallClock()));

@@ -139,9 +139,12 @@ final class Browser implements AutoCloseable {
         return this;
     }
 
-    /** The text that a person sees. */
+    /** The text that a person sees; none between two pages. */
     String text() {
-        return driver.findElement(By.tagName("body")).getText();
+        return driver.findElements(By.tagName("body")).stream()
+                .map(WebElement::getText)
+                .findFirst()
+                .orElse("");
     }
 
     /** The field with this label. */
@@ -170,12 +173,14 @@ final class Browser implements AutoCloseable {
         return only(By.xpath("//tr[th[@scope='row']//a[normalize-space()=" + quoted(job) + "]]"));
     }
 
+    /** Waits for it: between two pages there is nothing. */
     private WebElement only(By by) {
-        List<WebElement> seen =
-                driver.findElements(by).stream().filter(WebElement::isDisplayed).toList();
-        if (seen.isEmpty()) {
-            throw new AssertionError("nothing on the page " + address() + " for " + by + "; it says:\n" + text());
-        }
+        List<WebElement> seen = new ArrayList<>();
+        await("something for " + by, () -> {
+            seen.clear();
+            driver.findElements(by).stream().filter(WebElement::isDisplayed).forEach(seen::add);
+            return !seen.isEmpty();
+        });
         return seen.getFirst();
     }
 

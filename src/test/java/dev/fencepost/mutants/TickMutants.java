@@ -80,6 +80,12 @@ final class TickMutants {
                                 "where t.job = :resource and t.slot_key = :slot_key and t.outcome is null) returning run_id",
                                 "where t.job = :resource and t.slot_key = :slot_key) returning run_id")
                         .seenByContract("Store", "aTickWithAnOutcomeIsNotClosedAgain"),
+                mutant("a completion asks whether any tick of the job is open")
+                        .sqlOf(
+                                "JdbcTicks",
+                                "where t.job = :resource and t.slot_key = :slot_key and t.outcome is null) returning run_id",
+                                "where t.job = :resource and t.outcome is null) returning run_id")
+                        .seenByContract("Store", "aTickWithAnOutcomeIsNotClosedAgain"),
                 mutant("a completion may be of another slot")
                         .sqlOf(
                                 "JdbcTicks",
@@ -174,6 +180,13 @@ final class TickMutants {
                 mutant("a person reopens what has succeeded")
                         .sqlOf("JdbcTicks", ":reopen and outcome <> 'SUCCEEDED' and", ":reopen and")
                         .seenByContract("Store", "aPersonReopensWhatDidNotSucceed"),
+                mutant("a claim that is refused reopens the slot")
+                        .sqlOf(
+                                "JdbcTicks",
+                                ":reopen and outcome <> 'SUCCEEDED' and exists (select 1 from lease l where l.resource ="
+                                        + " :resource and l.run_id = :run_id)",
+                                ":reopen and outcome <> 'SUCCEEDED'")
+                        .seenByContract("Store", "whileAnotherSlotRunsNothingIsReopened"),
                 mutant("a further try does not wait for its time")
                         .sqlOf("JdbcTicks", "((not_before is null or not_before <= {now}) and", "(")
                         .seenByContract("Policies", "aTickWaitsForItsNextTryAndIsNotStartedBefore"),
@@ -229,6 +242,18 @@ final class TickMutants {
                                         + " and a.ended_at is null) returning slot_key",
                                 "returning slot_key")
                         .seenByContract("Store", "aTickWhoseAttemptHasNoEndIsNotClosed"),
+                mutant("a plan closes a tick by the tries at other slots")
+                        .sqlOf(
+                                "JdbcTicks",
+                                "a.slot_key = :slot_key and a.counted and a.ended_at is not null) - attempts_before >= :spent",
+                                "a.counted and a.ended_at is not null) - attempts_before >= :spent")
+                        .seenByContract("Bystanders", "ofASlot"),
+                mutant("a plan closes the same slot of every job")
+                        .sqlOf(
+                                "JdbcTicks",
+                                "where job = :job and slot_key = :slot_key and outcome is null and attempts = :attempts",
+                                "where slot_key = :slot_key and outcome is null and attempts = :attempts")
+                        .seenByContract("Bystanders", "ofAPlan"),
                 mutant("a plan closes a tick that was ordered since it was made")
                         .sqlOf("JdbcTicks", "attempts = :attempts and ordered = :ordered", "attempts = :attempts")
                         .seenByContract("Orders", "aPlanThatWasMadeBeforeTheOrderDoesNotCloseTheTick"),

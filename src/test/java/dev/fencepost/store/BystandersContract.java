@@ -3,6 +3,7 @@ package dev.fencepost.store;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.fencepost.effect.Announcement;
@@ -87,6 +88,28 @@ abstract class BystandersContract extends Contract {
         return effect;
     }
 
+    /** As its sender knows it: of what it has read, the key, the pair and the number of tries count. */
+    private static Effect begunAnew(Effect read) {
+        return new Effect(
+                read.key(),
+                read.job(),
+                read.slotKey(),
+                read.name(),
+                read.pair(),
+                read.fence(),
+                read.runId(),
+                read.content(),
+                read.announcedAt(),
+                read.expiresAt(),
+                EffectState.PENDING,
+                0,
+                true,
+                false,
+                0,
+                null,
+                read.now());
+    }
+
     private Lease sender(Job job) {
         return granted(pair(job).leaseResource(), ANNA);
     }
@@ -104,7 +127,7 @@ abstract class BystandersContract extends Contract {
         store().register(all);
 
         Job dead = others.get(0);
-        applied(dead, opening(slot(1).at(), slot(0), slot(1)));
+        applied(dead, opening(slot(2).at(), slot(0), slot(1), slot(2)));
         running(dead, slot(0), ANNA);
         String unclaimed = newName();
         store().enqueue(new NewItem(unclaimed, QUEUE, null, 0, null, 1));
@@ -112,7 +135,7 @@ abstract class BystandersContract extends Contract {
         pass(TTL);
 
         Job running = others.get(1);
-        applied(running, opening(slot(1).at(), slot(0), slot(1)));
+        applied(running, opening(slot(2).at(), slot(0), slot(1), slot(2)));
         running(running, slot(0), ANNA);
         Job waiting = others.get(2);
         applied(waiting, opening(slot(1).at(), slot(0), slot(1)));
@@ -120,6 +143,7 @@ abstract class BystandersContract extends Contract {
         Job failed = others.get(3);
         stored(running(failed, slot(0), ANNA), failure("no"));
         stored(running(failed, slot(1), ANNA), notTheLast(Outcome.FAILED));
+        stored(running(failed, slot(2), ANNA), failure("no"));
         applied(failed, dropping(failed));
         store().pause(failed.id(), store().now().plusSeconds(30), Pause.Cause.PERSON, null, "ann");
         Job stopped = others.get(4);
@@ -266,6 +290,91 @@ abstract class BystandersContract extends Contract {
         aside("start after the dead", () -> running(mine, slot(3), ANNA));
     }
 
+    /** Slots of the same job are others too. */
+    @Test
+    void ofASlot() {
+        applied(mine, opening(slot(3).at(), slot(0), slot(1), slot(2), slot(3)));
+        stored(running(mine, slot(0), ANNA), success());
+        stored(running(mine, slot(1), ANNA), failure("no"));
+        for (int i = 0; i < 3; i++) {
+            stored(
+                    running(mine, slot(2), ANNA),
+                    new Completion(Outcome.TIMED_OUT, false, false, 1, null, "no", null, null));
+        }
+        applied(
+                mine,
+                new Plan(
+                        slot(5).at(),
+                        null,
+                        new SlotRange(1, slot(4).at(), slot(4).at()),
+                        null,
+                        List.of(slot(5)),
+                        List.of(),
+                        List.of(),
+                        0,
+                        List.of()));
+        store().trigger(mine.id(), List.of(Slot.manual(store().now(), MINE + newName())), false, null, "ann");
+
+        Slot slot = slot(6);
+        asideFrom(slot, "open", () -> applied(mine, opening(slot.at(), slot)));
+        asideFrom(slot, "start", () -> running(mine, slot, ANNA));
+        asideFrom(slot, "complete", () -> stored(view(mine.id()).lease(), notTheLast(Outcome.ABANDONED)));
+        asideFrom(slot, "end as lost", () -> store().endAsLost(running(mine, slot, ANNA), "lost", List.of()));
+        asideFrom(
+                slot,
+                "close",
+                () -> applied(mine, closing(cursor(mine), List.of(new OpenTick(slot, true, 2, 2, false)))));
+        assertEquals(Outcome.LEASE_LOST, outcome(mine, slot));
+        asideFrom(slot, "reopen", () -> store().start(mine, slot, ANNA, newRun(), true));
+        asideFrom(slot, "fail", () -> stored(view(mine.id()).lease(), failure("no")));
+        asideFrom(slot, "trigger", () -> store().trigger(mine.id(), List.of(slot), true, null, "ann"));
+        asideFrom(slot, "start again", () -> running(mine, slot, ANNA));
+        asideFrom(slot, "abandon", () -> store().abandon(view(mine.id()).lease(), true));
+
+        Slot next = slot(7);
+        applied(mine, opening(next.at(), next));
+        running(mine, slot, ANNA);
+        applied(mine, closing(cursor(mine), List.of(new OpenTick(next, true, 0, 1, false))));
+        assertNull(outcome(mine, next), "tries at other slots are not its own");
+        asideFrom(
+                next,
+                "close beside a run",
+                () -> applied(mine, closing(cursor(mine), List.of(new OpenTick(next, true, 0, 0, false)))));
+        assertEquals(Outcome.DROPPED, outcome(mine, next));
+        Slot last = slot(8);
+        applied(mine, opening(last.at(), last));
+        asideFrom(
+                last,
+                "displace",
+                () -> applied(
+                        mine,
+                        new Plan(
+                                last.at(),
+                                null,
+                                null,
+                                null,
+                                List.of(),
+                                List.of(),
+                                List.of(),
+                                0,
+                                List.of(),
+                                List.of(new OpenTick(last, true, 0, 0, false)),
+                                null,
+                                null)));
+    }
+
+    private void asideFrom(Slot slot, String what, Runnable done) {
+        String before = besides(slot);
+        aside(what, done);
+        assertEquals(before, besides(slot), what + " at another slot");
+    }
+
+    private String besides(Slot slot) {
+        String others = " where job = '" + mine.id() + "' and slot_key <> '" + slot.key() + "' order by slot_key";
+        return site().rows("select * from tick" + others) + "\n"
+                + site().rows("select * from attempt" + others + ", number");
+    }
+
     @Test
     void ofAPlan() {
         aside("open", () -> applied(mine, opening(slot(3).at(), slot(0), slot(1), slot(2), slot(3))));
@@ -290,20 +399,12 @@ abstract class BystandersContract extends Contract {
                                 List.of(next),
                                 new TakeOver(lease.fence().value(), slot(5)),
                                 null)));
-        aside(
-                "cut back",
-                () -> applied(
-                        mine,
-                        new Plan(
-                                slot(0).at(),
-                                slot(2).at(),
-                                null,
-                                null,
-                                List.of(),
-                                List.of(),
-                                List.of(),
-                                0,
-                                List.of())));
+        aside("cut a range", () -> applied(mine, cutBack(slot(2))));
+        aside("cut a range away", () -> applied(mine, cutBack(slot(1))));
+    }
+
+    private static Plan cutBack(Slot to) {
+        return new Plan(to.at(), to.at(), null, null, List.of(), List.of(), List.of(), 0, List.of());
     }
 
     @Test
@@ -346,29 +447,50 @@ abstract class BystandersContract extends Contract {
         pass(TTL);
         Lease again = sender(mine);
         aside("begin", () -> begun(mine, again));
-        Effect effect = new Effect(
-                unknown.key(),
-                unknown.job(),
-                unknown.slotKey(),
-                unknown.name(),
-                unknown.pair(),
-                unknown.fence(),
-                unknown.runId(),
-                unknown.content(),
-                unknown.announcedAt(),
-                unknown.expiresAt(),
-                EffectState.PENDING,
-                0,
-                true,
-                false,
-                0,
-                null,
-                unknown.now());
+        Effect effect = begunAnew(unknown);
         aside("settle", () -> assertTrue(store().sent(again, effect, settlement(EffectState.DEAD))));
         aside(
                 "confirm",
                 () -> assertTrue(
                         store().resolve(key, Order.CONFIRMED, "test", false).isEmpty()));
+    }
+
+    /** Effects of the same pair are others too. */
+    @Test
+    void ofOneOfSeveralEffects() {
+        String first = MINE + newName();
+        stored(running(mine, slot(0), ANNA), successWith(mine.id(), first));
+        for (int i = 1; i < 3; i++) {
+            stored(running(mine, slot(i), ANNA), successWith(mine.id(), MINE + newName()));
+        }
+        Lease sender = sender(mine);
+        Effect begun = assertNotNull(store().next(pair(mine)));
+        asideFrom(first, "begin", () -> store().begin(sender, begun));
+        asideFrom(first, "settle", () -> assertTrue(store().sent(sender, begun, settlement(EffectState.UNKNOWN))));
+        store().release(sender);
+        asideFrom(
+                first,
+                "confirm",
+                () -> assertTrue(
+                        store().resolve(first, Order.CONFIRMED, "test", false).isEmpty()));
+        Lease again = sender(mine);
+        Effect second = begun(mine, again);
+        asideFrom(
+                second.key(),
+                "settle the second",
+                () -> assertTrue(store().sent(again, second, settlement(EffectState.DEAD))));
+        asideFrom(
+                second.key(),
+                "send the second again",
+                () -> assertTrue(store().resolve(second.key(), Order.RETRY, "test", false)
+                        .isEmpty()));
+    }
+
+    private void asideFrom(String key, String what, Runnable done) {
+        String others = "select * from effect where job = '" + mine.id() + "' and key <> '" + key + "' order by key";
+        String before = site().rows(others).toString();
+        aside(what, done);
+        assertEquals(before, site().rows(others).toString(), what + " beside another effect");
     }
 
     @Test

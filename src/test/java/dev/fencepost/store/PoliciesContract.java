@@ -236,6 +236,19 @@ abstract class PoliciesContract extends Contract {
         }
 
         @Test
+        void aSlotThatIsStartedAgainAfterItsDeadHolderWasAskedStaysOpen() {
+            Job job = registeredJob();
+            Lease dead = running(job, slot(0), ANNA);
+            store().cancel(job.id(), null, "ann");
+            passToTheEndOf(dead);
+            Start.Started again = started(job, slot(0), BEN);
+            assertEquals(Outcome.CANCELLED, again.abandoned().getFirst().outcome());
+            assertNull(outcome(job, slot(0)));
+            stored(again.lease(), success());
+            assertEquals(Outcome.SUCCEEDED, outcome(job, slot(0)));
+        }
+
+        @Test
         void aSlotThatMadeWayCanBeOrderedAgain() {
             Job job = registeredJob();
             Slot old = slot(0);

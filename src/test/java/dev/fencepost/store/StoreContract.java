@@ -128,16 +128,6 @@ abstract class StoreContract extends Contract {
             assertEquals(before, everything(resource));
         }
 
-        /** A run id is no secret: it stands in every event. */
-        @Test
-        void aClaimUnderTheRunIdOfSomebodyElsesGrantIsRefused() {
-            String resource = newName();
-            Lease lease = granted(resource, ANNA);
-            String before = everything(resource);
-            assertEquals(new Claim.Held(lease), store().claim(resource, BEN, lease.runId(), TTL));
-            assertEquals(before, everything(resource));
-        }
-
         @Test
         void theInstantOfTheEndIsReassignableAndTheOneBeforeIsNot() {
             String resource = newName();
@@ -541,21 +531,6 @@ abstract class StoreContract extends Contract {
 
     @Nested
     class Situations {
-
-        /** As somebody does who claims the job's lease by hand, after its holder died. */
-        @Test
-        void anAttemptIsNoRunWhereAnotherGrantHoldsTheLease() {
-            Job job = registeredJob();
-            Lease dead = running(job, slot(0), ANNA);
-            OpenTick running = situation(job).backlog().open().getFirst();
-            assertTrue(running.running());
-            assertEquals(0, running.spent());
-            passToTheEndOf(dead);
-            granted(job.id(), BEN);
-            OpenTick left = situation(job).backlog().open().getFirst();
-            assertFalse(left.running());
-            assertEquals(1, left.spent());
-        }
 
         @Test
         void anUnknownJobHasNone() {
@@ -969,26 +944,6 @@ abstract class StoreContract extends Contract {
             assertEquals(before, everything(job.id()));
         }
 
-        @Test
-        void aStartUnderTheRunIdOfSomebodyElsesRunIsRefused() {
-            Job job = registeredJob();
-            Lease lease = running(job, slot(0), ANNA);
-            String before = everything(job.id());
-            assertEquals(new Start.Held(lease), store().start(job, slot(0), BEN, lease.runId(), false));
-            assertEquals(before, everything(job.id()));
-        }
-
-        @Test
-        void aSecondTryThatMeetsSomebodyElsesLeaseThatIsOverIsNotToldThatItIsHeld() {
-            Job job = registeredJob();
-            Lease first = running(job, slot(0), ANNA);
-            stored(first, success());
-            Lease other = granted(job.id(), BEN);
-            passToTheEndOf(other);
-            assertEquals(new Start.Closed(Refusal.EXPIRED), store().start(job, slot(0), ANNA, first.runId(), false));
-            assertEquals(other, view(job.id()).lease());
-        }
-
         /** A claim that was tried again after its first try had been granted, and had run out, must not run without an attempt. */
         @Test
         void aSecondTryAfterTheEndOfTheGrantGrantsNothing() {
@@ -1021,7 +976,11 @@ abstract class StoreContract extends Contract {
                 assertEquals(number, started.lease().fence().value());
                 stored(started.lease(), notTheLast(Outcome.FAILED));
             }
-            assertEquals(1, started(job, slot(1), ANNA).attempt());
+            pass(Duration.ofMinutes(2));
+            Start.Started other = started(job, slot(-1), ANNA);
+            assertEquals(1, other.attempt());
+            assertEquals(0, other.spent());
+            assertEquals(Duration.between(slot(-1).at(), store().now()), other.lag());
         }
 
         @Test
@@ -1104,6 +1063,17 @@ abstract class StoreContract extends Contract {
             stored(fourth.lease(), success());
             assertEquals(new Start.Closed(Refusal.ALREADY_DONE), store().start(job, slot(0), ANNA, newRun(), true));
             assertEquals(Outcome.SUCCEEDED, outcome(job, slot(0)));
+        }
+
+        /** Nothing is reopened by a claim that is refused. */
+        @Test
+        void whileAnotherSlotRunsNothingIsReopened() {
+            Job job = registeredJob();
+            stored(running(job, slot(0), ANNA), failure("no"));
+            Lease lease = running(job, slot(1), ANNA);
+            String before = everything(job.id());
+            assertEquals(new Start.Held(lease), store().start(job, slot(0), BEN, newRun(), true));
+            assertEquals(before, everything(job.id()));
         }
 
         @Test
@@ -1363,10 +1333,14 @@ abstract class StoreContract extends Contract {
 
         @Test
         void aTickWithAnOutcomeIsNotClosedAgain() {
-            Job job = registeredJob();
+            Job job = job(newName());
+            Job other = job(newName());
+            store().register(List.of(job, other));
+            applied(other, opening(slot(0).at(), slot(0)));
+            applied(job, opening(slot(1).at(), slot(0), slot(1)));
             Lease lease = running(job, slot(0), ANNA);
             site().sql("update tick set outcome = 'DROPPED', ended_at = " + site().literal(store().now())
-                    + " where job = '" + job.id() + "'");
+                    + " where job = '" + job.id() + "' and slot_key = '" + slot(0).key() + "'");
             String before = everything(job.id());
             assertEquals(Refusal.ALREADY_DONE, refused(lease, success()));
             assertEquals(before, everything(job.id()));

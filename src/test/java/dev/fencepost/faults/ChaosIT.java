@@ -22,8 +22,8 @@ import org.junit.jupiter.api.Test;
 @Tag("faults")
 class ChaosIT {
 
-    private static final Duration LENGTH = Duration.ofSeconds(Long.getLong("chaos.seconds", 40));
-    private static final int FAULTS = Integer.getInteger("chaos.faults", (int) (LENGTH.toSeconds() / 6));
+    private static final Duration LENGTH = Duration.ofSeconds(Long.getLong("chaos.seconds", 25));
+    private static final int FAULTS = Integer.getInteger("chaos.faults", (int) (LENGTH.toSeconds() / 5));
     private static final int RESTARTS = Integer.getInteger("chaos.restarts", 2);
     private static final int PROMOTIONS = Integer.getInteger("chaos.promotions", 1);
     private static final long SEED = Long.getLong("chaos.seed", System.nanoTime() % 1_000_000);

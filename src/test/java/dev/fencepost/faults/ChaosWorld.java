@@ -275,7 +275,8 @@ final class ChaosWorld implements AutoCloseable {
 
     /**
      * The person who is asked about effects whose outcome nobody knows: looks into the receiver's own list. That something did not arrive
-     * is certain only when nobody is frozen who might still send it.
+     * is certain only when nobody is frozen who might still send it. A receiver that checks is asked about too: what it refuses as old
+     * after a promotion may have arrived before it.
      */
     private void decide() {
         while (!over) {

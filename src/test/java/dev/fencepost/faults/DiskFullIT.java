@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.io.OutputStream;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -42,14 +41,14 @@ class DiskFullIT {
     @BeforeEach
     void mount() throws IOException {
         disk = Files.createDirectory(folder.resolve("disk"));
-        String refusal = run("mount", "-t", "tmpfs", "-o", "size=8m", "fencepost-test", disk.toString());
+        String refusal = Programs.refusalOf("mount", "-t", "tmpfs", "-o", "size=8m", "fencepost-test", disk.toString());
         Assumptions.assumeTrue(
                 refusal.isEmpty(), "disk-full test left out: this user cannot mount a tmpfs: " + refusal);
     }
 
     @AfterEach
-    void unmount() throws IOException {
-        run("umount", "-l", disk.toString());
+    void unmount() {
+        Programs.refusalOf("umount", "-l", disk.toString());
     }
 
     @Test
@@ -109,22 +108,6 @@ class DiskFullIT {
             }
         } catch (IOException full) {
             // that is what was wanted
-        }
-    }
-
-    private static String run(String... words) throws IOException {
-        Process process;
-        try {
-            process = new ProcessBuilder(words).redirectErrorStream(true).start();
-        } catch (IOException noSuchProgram) {
-            return String.valueOf(noSuchProgram.getMessage());
-        }
-        String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip();
-        try {
-            return process.waitFor() == 0 ? "" : said.isEmpty() ? "exit code " + process.exitValue() : said;
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-            return "interrupted";
         }
     }
 }

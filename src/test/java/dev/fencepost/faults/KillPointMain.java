@@ -20,21 +20,16 @@ import dev.fencepost.host.Event;
 import dev.fencepost.host.Journal;
 import dev.fencepost.lease.Incarnation;
 import dev.fencepost.lease.RunId;
-import dev.fencepost.run.Action;
 import dev.fencepost.run.Completion;
 import dev.fencepost.run.Job;
 import dev.fencepost.run.Outcome;
 import dev.fencepost.run.Start;
-import dev.fencepost.schedule.CatchUp;
-import dev.fencepost.schedule.Every;
 import dev.fencepost.schedule.Slot;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.time.Instant;
-import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -107,25 +102,12 @@ final class KillPointMain {
     }
 
     private static Job job() {
-        return new Job(
-                "note",
-                new Every(Duration.ofMinutes(1)),
-                ZoneOffset.UTC,
-                new Action.Command(List.of("true"), null, Map.of(), null, null),
-                Set.of(),
-                Duration.ofMinutes(81),
-                null,
-                Duration.ofSeconds(1),
-                CatchUp.DEFAULT,
-                null,
-                1_000,
-                null,
-                List.of());
+        return PlainJob.of("note", Duration.ofMinutes(81));
     }
 
     /** What the runner does for one slot, without a child: claim, and completion with ten effects. */
     private static void announce(Store store, OsChildren children, Job job, Incarnation self, int run) {
-        Slot slot = Slot.at(Instant.parse("2026-01-01T00:00:00Z").plusSeconds(60L * run));
+        Slot slot = PlainJob.slot(run);
         while (true) {
             switch (store.start(job, slot, self.owner(), new RunId(new SystemEntropy().uuid()), false)) {
                 case Start.Closed done -> {

@@ -48,20 +48,27 @@ public final class PostgresServer implements AutoCloseable {
 
     /** @param environment of the server, for instance of a clock that is not the host's */
     public static PostgresServer start(Path data, Map<String, String> environment) {
+        return start(data, environment, "127.0.0.1");
+    }
+
+    /** @param addresses that it listens at, with commas between them */
+    static PostgresServer start(Path data, Map<String, String> environment, String addresses) {
         PostgresServer server = new PostgresServer(data, ServeProcess.freePort(), environment);
         server.program("initdb", "-D", data.toString(), "-A", "trust", "-U", "postgres", "-E", "UTF8", "--no-locale");
         server.configure("""
-                listen_addresses = '127.0.0.1'
+                listen_addresses = '%s'
                 unix_socket_directories = ''
                 max_connections = 100
                 timezone = 'Asia/Tokyo'
                 synchronous_commit = off
+                wal_writer_delay = 10s
                 wal_level = replica
                 max_wal_senders = 5
                 wal_keep_size = 1GB
                 wal_retrieve_retry_interval = 200ms
                 port = %s
-                """.formatted(server.port));
+                """.formatted(addresses, server.port));
+        append(data.resolve("pg_hba.conf"), "host all all 10.0.0.0/8 trust\n"); // of a test's own network namespace
         server.up();
         return server;
     }
@@ -186,8 +193,12 @@ public final class PostgresServer implements AutoCloseable {
     }
 
     private void configure(String lines) {
+        append(data.resolve("postgresql.conf"), lines);
+    }
+
+    private static void append(Path file, String lines) {
         try {
-            Files.writeString(data.resolve("postgresql.conf"), lines, StandardOpenOption.APPEND);
+            Files.writeString(file, lines, StandardOpenOption.APPEND);
         } catch (IOException e) {
             throw new IllegalStateException(e);
         }

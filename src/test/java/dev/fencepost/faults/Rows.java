@@ -216,6 +216,14 @@ public final class Rows {
                 .getFirst();
     }
 
+    /** When the lease ends, as people are shown it. */
+    public Instant leaseEnd(String resource) {
+        return all(
+                        "select expires_at from lease where resource = '" + resource + "'",
+                        row -> instant(row, "expires_at"))
+                .getFirst();
+    }
+
     public String value(String query) {
         return all(query, row -> row.getString(1)).getFirst();
     }

@@ -19,6 +19,7 @@ public final class Scene implements AutoCloseable {
     private final String store;
     private final List<ServeProcess> services = new ArrayList<>();
     private final Map<String, String> environment = new LinkedHashMap<>();
+    private List<String> prefix = List.of();
     private Path config;
 
     private Scene(Path folder, Rows rows, String store) {
@@ -87,6 +88,11 @@ public final class Scene implements AutoCloseable {
         environment.put(name, value);
     }
 
+    /** Words before the program of the services that are started from now on: they have to become it in the end. */
+    public void prefix(List<String> words) {
+        prefix = List.copyOf(words);
+    }
+
     /**
      * An interval of an hour with one slot that is due at the first start, and no other one while the test runs: lines for a job.
      */
@@ -128,8 +134,8 @@ public final class Scene implements AutoCloseable {
         if (store != null) {
             more.addAll(List.of("--store", store));
         }
-        ServeProcess service =
-                ServeProcess.start(folder, folder.resolve(stateDir), port, environment, more.toArray(String[]::new));
+        ServeProcess service = ServeProcess.start(
+                prefix, folder, folder.resolve(stateDir), port, environment, more.toArray(String[]::new));
         services.add(service);
         return service;
     }

@@ -41,7 +41,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 @Tag("faults")
 class StaleHolderIT {
 
-    private static final int ROUNDS = Integer.getInteger("chaos.rounds", 60);
+    private static final int ROUNDS = Integer.getInteger("chaos.rounds", 40);
     private static final int HOLDERS = Integer.getInteger("chaos.holders", 6);
     private static final long SEED = Long.getLong("chaos.seed", System.nanoTime() % 1_000_000);
 

@@ -24,15 +24,11 @@ import dev.fencepost.lease.Owner;
 import dev.fencepost.lease.Renewal;
 import dev.fencepost.lease.RunId;
 import dev.fencepost.lease.StoreException;
-import dev.fencepost.run.Action;
 import dev.fencepost.run.Completed;
 import dev.fencepost.run.Completion;
 import dev.fencepost.run.Job;
 import dev.fencepost.run.Outcome;
 import dev.fencepost.run.Start;
-import dev.fencepost.schedule.CatchUp;
-import dev.fencepost.schedule.Every;
-import dev.fencepost.schedule.Slot;
 import dev.fencepost.work.Artifact;
 import dev.fencepost.work.Body;
 import dev.fencepost.work.Grant;
@@ -50,12 +46,9 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
-import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Semaphore;
@@ -181,24 +174,7 @@ final class StaleHolderMain {
     }
 
     private static Job job(int number) {
-        return new Job(
-                "job-" + number,
-                new Every(Duration.ofMinutes(1)),
-                ZoneOffset.UTC,
-                new Action.Command(List.of("true"), null, Map.of(), null, null),
-                Set.of(),
-                TTL,
-                null,
-                Duration.ofSeconds(1),
-                CatchUp.DEFAULT,
-                null,
-                1_000,
-                null,
-                List.of());
-    }
-
-    private static Slot slot(int round) {
-        return Slot.at(Instant.parse("2026-01-01T00:00:00Z").plusSeconds(60L * round));
+        return PlainJob.of("job-" + number, TTL);
     }
 
     private static String item(int number, int round) {
@@ -275,7 +251,7 @@ final class StaleHolderMain {
             });
         }
         ask("turn release", turn, true, () -> Said.of(store.release(turn)));
-        String key = "job-" + number + "@" + slot(round).key() + "/rogue";
+        String key = "job-" + number + "@" + PlainJob.slot(round).key() + "/rogue";
         ask(
                 "to the receiver",
                 lease,
@@ -311,7 +287,7 @@ final class StaleHolderMain {
         while (true) {
             Effect effect = store.next(pair);
             if (effect == null
-                    || (effect.slotKey().equals(slot(round).key())
+                    || (effect.slotKey().equals(PlainJob.slot(round).key())
                             && effect.name().equals("later"))) {
                 retried(() -> Said.of(store.release(turn)));
                 return true;
@@ -348,7 +324,7 @@ final class StaleHolderMain {
             long sent = BootClock.millis();
             Start start;
             try {
-                start = store.start(job(number), slot(round), owner, run, false);
+                start = store.start(job(number), PlainJob.slot(round), owner, run, false);
             } catch (StoreException e) {
                 start = null; // the same claim again, under the same run id
             }
@@ -407,7 +383,7 @@ final class StaleHolderMain {
             Content content = new Content("text/plain", null, (text + " " + name).getBytes(StandardCharsets.UTF_8));
             effects.add(new Announcement(
                     name,
-                    Announcement.keyOf(slot(round).idempotencyKey("job-" + number), name),
+                    Announcement.keyOf(PlainJob.slot(round).idempotencyKey("job-" + number), name),
                     SINK,
                     content,
                     content.digest(SINK),

@@ -20,12 +20,12 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Two services on one PostgreSQL: every slot has exactly one outcome, whoever is killed. Takes as long as {@code -Dfaults.seconds} says,
- * 60 by default.
+ * 40 by default.
  */
 @Tag("faults")
 class TwoNodesIT {
 
-    private static final Duration LENGTH = Duration.ofSeconds(Long.getLong("faults.seconds", 60));
+    private static final Duration LENGTH = Duration.ofSeconds(Long.getLong("faults.seconds", 40));
     private static final Set<String> ALLOWED = Set.of("SUCCEEDED", "SKIPPED_OVERLAP");
 
     /** Ends after 0.3 to 0.9 seconds. */

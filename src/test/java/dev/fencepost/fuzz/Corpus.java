@@ -16,15 +16,14 @@ import java.util.stream.Stream;
 /** The cases of a target, and the words of its language in the form that libFuzzer reads. */
 final class Corpus {
 
+    /** Larger cases are slow by their purpose, and changing them makes nothing new. */
+    static final int LARGEST_SEED = 4 << 10;
+
     private static final Path ROOT = Path.of("src/test/resources/fuzz");
     private static final Pattern WORD = Pattern.compile("\\s*\"(.*)\"\\s*");
     private static final Pattern ESCAPED = Pattern.compile("\\\\(?:x([0-9a-fA-F]{2})|([\"\\\\]))");
 
     private Corpus() {}
-
-    static Path folder(Target target) {
-        return ROOT.resolve(target.word());
-    }
 
     static Path dictionary(Target target) {
         return ROOT.resolve(target.word() + ".dict");
@@ -33,7 +32,7 @@ final class Corpus {
     /** By the names of their files. */
     static Map<String, byte[]> cases(Target target) throws IOException {
         Map<String, byte[]> cases = new TreeMap<>();
-        try (Stream<Path> files = Files.list(folder(target))) {
+        try (Stream<Path> files = Files.list(ROOT.resolve(target.word()))) {
             for (Path file : files.toList()) {
                 cases.put(file.getFileName().toString(), Files.readAllBytes(file));
             }

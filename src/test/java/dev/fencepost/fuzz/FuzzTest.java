@@ -28,9 +28,6 @@ class FuzzTest {
 
     private static final int INPUTS = 1_000;
 
-    /** Larger cases are slow by their purpose, and changing them makes nothing new. */
-    private static final int LARGEST_SEED = 4 << 10;
-
     private static final int MOST_TRIES = 1_000;
     private static final Bounds BOUNDS = new Bounds(Duration.ofSeconds(1), 256L << 20);
 
@@ -57,7 +54,7 @@ class FuzzTest {
     @EnumSource
     void whateverIsWrittenIsAnsweredOrRefusedWithItsPlace(Target target) throws IOException {
         List<byte[]> seeds = Corpus.cases(target).values().stream()
-                .filter(input -> input.length <= LARGEST_SEED)
+                .filter(input -> input.length <= Corpus.LARGEST_SEED)
                 .toList();
         Mutations mutations = new Mutations(Long.getLong("fuzz.seed", 1), seeds, Corpus.words(target));
         int inputs = Integer.getInteger("fuzz.inputs", INPUTS) / target.cost();

@@ -8,6 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.io.TempDir;
@@ -50,6 +51,12 @@ class GuidedFuzzTest {
         }
         Path learned = Files.createDirectories(LEARNED.resolve(target.word()));
         Path found = Files.createDirectories(LEARNED.resolve("found"));
+        Path seeds = Files.createDirectories(folder.resolve("seeds").resolve(target.word()));
+        for (Map.Entry<String, byte[]> each : Corpus.cases(target).entrySet()) {
+            if (each.getValue().length <= Corpus.LARGEST_SEED) {
+                Files.write(seeds.resolve(each.getKey()), each.getValue());
+            }
+        }
         Process jazzer = new ProcessBuilder(
                         ProcessHandle.current().info().command().orElseThrow(),
                         "-Xmx1g",
@@ -70,7 +77,7 @@ class GuidedFuzzTest {
                         "-dict=" + Corpus.dictionary(target),
                         "-artifact_prefix=" + found + "/" + target.word() + "-",
                         learned.toString(),
-                        Corpus.folder(target).toString())
+                        seeds.toString())
                 .redirectErrorStream(true)
                 .redirectOutput(LEARNED.resolve(target.word() + ".log").toFile())
                 .start();

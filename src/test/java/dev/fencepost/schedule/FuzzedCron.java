@@ -81,7 +81,8 @@ public final class FuzzedCron {
         IntPredicate hours = field(fields[1], 0, 23);
         IntPredicate days = field(fields[2], 1, 31);
         IntPredicate months = field(fields[3], 1, 12);
-        IntPredicate weekdays = field(fields[4], 0, 7);
+        // A step that has no end goes to Saturday, or begins on the other Sunday and goes nowhere.
+        IntPredicate weekdays = field(fields[4].replaceAll("(?<![0-9-])7/[0-9]+", "7"), 0, 6);
         boolean either = !fields[2].startsWith("*") && !fields[4].startsWith("*");
         long first = Math.floorDiv(after.getEpochSecond(), 60) + 1;
         for (long minute = first; minute <= first - 1 + MINUTES_SEARCHED; minute++) {

@@ -20,6 +20,9 @@ final class OutputPattern implements LinePattern {
     /** The compiled form grows with the product of nested counts, by some 100 bytes each: a{1000} in three brackets is a gigabyte. */
     private static final long MOST_REPETITIONS = 10_000;
 
+    /** Each of them stands inside of the one before, and is read by a call within a call: more of them overflow the stack. */
+    private static final long MOST_OPTIONAL = 300;
+
     /** For each step of the compiled form a search keeps the places of all groups. */
     private static final int MOST_GROUPS = 50;
 
@@ -65,6 +68,12 @@ final class OutputPattern implements LinePattern {
                             + ": between double quotes YAML makes one of \\b, \\e or \\f",
                     QUOTES);
         }
+        if (optional(text) > MOST_OPTIONAL) {
+            throw new BadValueException(
+                    Finding.quote(text) + " has counts such as {1,1000} that leave more than " + MOST_OPTIONAL
+                            + " repetitions open",
+                    "write * or + instead of {n,m}");
+        }
         if (repetitions(text) > MOST_REPETITIONS) {
             throw new BadValueException(
                     Finding.quote(text) + " repeats too much: its counts multiply to more than " + MOST_REPETITIONS,
@@ -92,6 +101,16 @@ final class OutputPattern implements LinePattern {
             }
         }
         return -1;
+    }
+
+    private static long optional(String text) {
+        java.util.regex.Matcher count = COUNT.matcher(text);
+        long sum = 0;
+        while (count.find()) {
+            boolean isOpen = count.group(2) != null && !count.group(2).isEmpty();
+            sum += isOpen ? Math.max(0, Long.parseLong(count.group(2)) - Long.parseLong(count.group(1))) : 0;
+        }
+        return sum;
     }
 
     private static long repetitions(String text) {

@@ -182,7 +182,7 @@ public record StoreUrl(
                 default -> {
                     targetGiven |= name.equals("targetServerType");
                     forDriver.add(parameter);
-                    shown.add(SECRET.matcher(name).find() ? name + "=" + MASK : Finding.quotable(parameter));
+                    shown.add(Finding.quotable(SECRET.matcher(name).find() ? name + "=" + MASK : parameter));
                 }
             }
         }

@@ -2,12 +2,14 @@ package dev.fencepost.edge.config;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.time.Duration;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -74,6 +76,20 @@ class OutputPatternTest {
         BadValueException e = assertTimeoutPreemptively(
                 Duration.ofSeconds(10), () -> assertThrows(BadValueException.class, () -> OutputPattern.parse(text)));
         assertTrue(String.valueOf(e.getMessage()).endsWith("at character 915"), e.getMessage());
+    }
+
+    @Test
+    void countsThatLeaveMuchOpenDoNotOverflowTheStack() throws Exception {
+        assertThrows(BadValueException.class, () -> OutputPattern.parse("(a{1,1000}|b)*"));
+        assertThrows(BadValueException.class, () -> OutputPattern.parse("a{0,200}b{0,101}"));
+        assertTrue(OutputPattern.parse("a{1000}").isFoundIn("a".repeat(1000)));
+        String deepest = "(?:".repeat(240) + "a{0,300}" + ")".repeat(240);
+        AtomicReference<Throwable> failure = new AtomicReference<>();
+        Thread small = new Thread(null, () -> OutputPattern.parse(deepest).isFoundIn("aa"), "small", 512 << 10);
+        small.setUncaughtExceptionHandler((thread, e) -> failure.set(e));
+        small.start();
+        small.join();
+        assertNull(failure.get());
     }
 
     @Test

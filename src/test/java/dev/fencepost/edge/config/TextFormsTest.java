@@ -110,6 +110,13 @@ class TextFormsTest {
     }
 
     @Test
+    void whatIsShownOfAStoreTurnsNothingAround() {
+        String shown = StoreUrl.parse("postgresql://db/fp?my\u202epassword=x&a\u202eb=c", BASE)
+                .toString();
+        assertEquals("postgresql://db/fp?my\\u{202e}password=***&a\\u{202e}b=c", shown);
+    }
+
+    @Test
     void theJobsFileIsLookedForInOrder(@TempDir Path dir) throws IOException {
         Path system = dir.resolve("etc.yaml");
         Places none = new Places(Map.of("FENCEPOST_CONFIG", ""), dir, system);

@@ -1,0 +1,104 @@
+package dev.fencepost.run;
+
+import java.time.Duration;
+import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
+import org.jetbrains.lincheck.datastructures.Operation;
+import org.jetbrains.lincheck.datastructures.StressOptions;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Whoever asks a run to stop, its child and its end come from threads of their own. In whatever order they take turns, it is as if one had
+ * come after the other.
+ */
+public class StopRequestInterleavingsTest {
+
+    private final StopRequest request = new StopRequest();
+    private final Stopped child = new Stopped();
+
+    /** Is told under the request's lock. */
+    private static final class Stopped implements ChildProcess {
+        private String graces = "";
+
+        @Override
+        public void stop(Duration grace) {
+            graces += " " + grace.toSeconds();
+        }
+
+        @Override
+        public long pid() {
+            return 1;
+        }
+
+        @Override
+        public @Nullable Exit await(Duration limit) {
+            return null;
+        }
+
+        @Override
+        public long lastOutputBootMillis() {
+            return 0;
+        }
+
+        @Override
+        public Output finish() {
+            return new Output("", 0, false, 0);
+        }
+    }
+
+    @Operation
+    public boolean timeout() {
+        return request.request(StopRequest.Reason.TIMEOUT, "timeout", Duration.ofSeconds(10));
+    }
+
+    @Operation
+    public boolean leaseLost() {
+        return request.request(StopRequest.Reason.LEASE_LOST, "lost", Duration.ofSeconds(1));
+    }
+
+    @Operation
+    public boolean cancelled() {
+        return request.request(StopRequest.Reason.CANCEL, "cancelled", Duration.ofSeconds(5));
+    }
+
+    @Operation
+    public void attached() {
+        request.attach(child);
+    }
+
+    @Operation
+    public void ended() {
+        request.ended();
+    }
+
+    @Operation
+    public String told() {
+        synchronized (request) {
+            return request.reason() + " " + request.text() + child.graces;
+        }
+    }
+
+    @Test
+    void inEveryInterleavingItIsAsIfOneCameAfterTheOther() {
+        new ModelCheckingOptions()
+                .iterations(15)
+                .invocationsPerIteration(200)
+                .threads(3)
+                .actorsPerThread(2)
+                .actorsBefore(1)
+                .actorsAfter(2)
+                .check(StopRequestInterleavingsTest.class);
+    }
+
+    @Test
+    void onRealThreadsToo() {
+        new StressOptions()
+                .iterations(5)
+                .invocationsPerIteration(500)
+                .threads(3)
+                .actorsPerThread(2)
+                .actorsBefore(1)
+                .actorsAfter(2)
+                .check(StopRequestInterleavingsTest.class);
+    }
+}

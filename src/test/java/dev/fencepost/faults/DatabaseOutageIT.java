@@ -4,6 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.fencepost.store.Postgres;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -40,6 +43,16 @@ class DatabaseOutageIT {
                   while [ ! -e go ]; do sleep 0.1; done
                   echo kept >"$FENCEPOST_RESULT"
                   touch ended
+            """;
+
+    private static final Duration SHORT_TTL = Duration.ofSeconds(6);
+
+    /** Writes the time every 100 ms until it is told to end. */
+    private static final String STAMPED_RUN = """
+              once:
+                lease: { ttl: 6s }
+                command: |
+                  while [ ! -e go ]; do date +%s%3N >>"stamps-$FENCEPOST_FENCE"; sleep 0.1; done
             """;
 
     @TempDir
@@ -138,6 +151,68 @@ class DatabaseOutageIT {
             service.signal("TERM");
             assertEquals(0, service.awaitExit(Duration.ofSeconds(10)), service::said);
             checkEverySlotHasOneOutcome(rows);
+        }
+    }
+
+    /** Half a ttl, one, and two. Whatever it costs, the run is stored once, its child never outlives its lease, and no restart is needed. */
+    @Test
+    void anOutageOfHalfATtlCostsNoRunAndALongerOneItsAttemptAtMost() {
+        Concurrently.check(this::checkOutageBesideTheTtl, 0.5, 1.0, 2.0);
+    }
+
+    private void checkOutageBesideTheTtl(double ttls) {
+        Path folder = Scene.subfolder(this.folder, "ttls-" + ttls);
+        Postgres.Database database = Postgres.newDatabase();
+        try (Proxy proxy = new Proxy(database.port());
+                Scene scene = Scene.postgres(folder, database, proxy.port())) {
+            scene.jobs(TICK + STAMPED_RUN + Scene.oneSlot());
+            Rows rows = scene.rows();
+            ServeProcess service = scene.serve("a").awaitReady();
+            Wait.until(Duration.ofSeconds(20), service::said, () -> rows.openOf("once", service.pid()) != null);
+            Rows.Attempt first = rows.openOf("once", service.pid());
+            Wait.until(
+                    Duration.ofSeconds(5),
+                    "stamps",
+                    () -> !stamps(folder, first).isEmpty());
+
+            proxy.mode(Proxy.Mode.BLACK_HOLE);
+            Instant leaseEnd = rows.leaseEnd("once", first.fence());
+            Wait.sleep(Duration.ofMillis((long) (SHORT_TTL.toMillis() * ttls)));
+            Instant end = Instant.now();
+            proxy.mode(Proxy.Mode.PASS);
+
+            Wait.until(
+                    RECOVERY,
+                    () -> "ticks after the outage; " + service.said(),
+                    () -> rows.ticks("tick", "SUCCEEDED").stream()
+                                    .filter(tick -> tick.at().isAfter(end))
+                                    .count()
+                            >= 2);
+            scene.touch("go");
+            Wait.until(
+                    RECOVERY,
+                    () -> "the success of the run; " + service.said(),
+                    () -> rows.ticks("once", "SUCCEEDED").size() == 1);
+            List<Rows.Attempt> attempts = rows.attempts("once");
+            assertEquals(1, rows.attempts("once", "SUCCEEDED").size(), attempts::toString);
+            if (ttls < 1) {
+                assertEquals(1, attempts.size(), () -> "half a ttl costs nothing: " + attempts + service.said());
+            } else if (attempts.size() > 1) {
+                Instant last = Instant.ofEpochMilli(
+                        Long.parseLong(stamps(folder, first).getLast()));
+                assertTrue(last.isBefore(leaseEnd), () -> "it lived at " + last + ", its lease ended at " + leaseEnd);
+            }
+            assertTrue(ttls < 2 || attempts.size() == 2, attempts::toString);
+            assertEquals(List.of(), service.errorLines());
+        }
+    }
+
+    private static List<String> stamps(Path folder, Rows.Attempt attempt) {
+        try {
+            Path file = folder.resolve("stamps-" + attempt.fence());
+            return Files.exists(file) ? Files.readAllLines(file) : List.of();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 

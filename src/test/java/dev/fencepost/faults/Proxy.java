@@ -37,7 +37,9 @@ public final class Proxy implements AutoCloseable {
     /** Where the wire breaks at the COMMIT that the test has chosen. */
     public enum Break {
         BEFORE_COMMIT_ARRIVES,
-        BEFORE_ITS_ANSWER
+        BEFORE_ITS_ANSWER,
+        /** Half of the bytes of the answer arrive. */
+        INSIDE_ITS_ANSWER
     }
 
     private static final int SSL_REQUEST = 80877103;
@@ -126,7 +128,7 @@ public final class Proxy implements AutoCloseable {
         private final ByteArrayOutputStream unread = new ByteArrayOutputStream();
         private boolean typed;
         private volatile boolean deaf;
-        private volatile Mode afterAnswer;
+        private volatile Ambush atAnswer;
 
         Link(Socket client, boolean deaf) {
             this.client = client;
@@ -180,10 +182,13 @@ public final class Proxy implements AutoCloseable {
             try {
                 InputStream from = server.getInputStream();
                 for (int n = from.read(buffer); n >= 0; n = from.read(buffer)) {
-                    Mode then = afterAnswer;
-                    if (then != null) {
-                        afterAnswer = null;
-                        spring(then);
+                    Ambush wanted = atAnswer;
+                    if (wanted != null) {
+                        atAnswer = null;
+                        if (wanted.where() == Break.INSIDE_ITS_ANSWER) {
+                            client.getOutputStream().write(buffer, 0, n / 2);
+                        }
+                        spring(wanted.then());
                         if (!deaf) {
                             return;
                         }
@@ -289,8 +294,8 @@ public final class Proxy implements AutoCloseable {
                     && transaction.stream().anyMatch(each -> each.contains(wanted.statement()))
                     && ambush.compareAndSet(wanted, null);
             transaction.clear();
-            if (meant && wanted.where() == Break.BEFORE_ITS_ANSWER) {
-                afterAnswer = wanted.then();
+            if (meant && wanted.where() != Break.BEFORE_COMMIT_ARRIVES) {
+                atAnswer = wanted;
                 return null;
             }
             return meant ? wanted.then() : null;

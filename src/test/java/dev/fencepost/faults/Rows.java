@@ -216,12 +216,15 @@ public final class Rows {
                 .getFirst();
     }
 
-    /** When the lease ends, as people are shown it. */
-    public Instant leaseEnd(String resource) {
+    /** When the lease of this grant ends, as people are shown it; null once somebody has given it back or has a newer one. */
+    public Instant leaseEnd(String resource, long fence) {
         return all(
-                        "select expires_at from lease where resource = '" + resource + "'",
+                        "select expires_at from lease where owner is not null and resource = '" + resource
+                                + "' and fence = " + fence,
                         row -> instant(row, "expires_at"))
-                .getFirst();
+                .stream()
+                .findFirst()
+                .orElse(null);
     }
 
     public String value(String query) {

@@ -24,6 +24,7 @@ class UnknownOutcomeIT {
     private static final String OF_COMPLETION = "exit_code =";
 
     private static final String OF_CLAIM = "insert into attempt";
+    private static final String OF_RENEWAL = "with l as materialized";
 
     private static final String JOBS = """
             jobs:
@@ -93,6 +94,46 @@ class UnknownOutcomeIT {
             assertEquals(attempts.size(), rows.events("work").size(), "nothing was refused");
             assertEquals(0, service.linesContaining(" ERROR ").size(), service::said);
             assertEquals(0, service.linesContaining("LEASE_LOST").size(), service::said);
+        }
+    }
+
+    /** A renewal of which nobody knows costs nothing: the next one is made in time, and the lease is the same. */
+    @Test
+    void aCutAtCommitOfARenewalCostsNoLease() throws IOException {
+        Postgres.Database database = Postgres.newDatabase();
+        try (Proxy proxy = new Proxy(database.port());
+                Scene scene = Scene.postgres(folder, database, proxy.port())) {
+            scene.jobs("""
+                    jobs:
+                      work:
+                        lease: { ttl: 3s }
+                        command: while [ ! -e go ]; do sleep 0.1; done
+                    """ + Scene.oneSlot());
+            Rows rows = scene.rows();
+            ServeProcess service = scene.serve("a").awaitReady();
+            Rows.Attempt run =
+                    Wait.forValue(Duration.ofSeconds(10), "the run", () -> rows.openOf("work", service.pid()));
+            int cuts = 0;
+            for (Break where : Break.values()) {
+                proxy.breakCommitOf(OF_RENEWAL, where, Mode.PASS);
+                int expected = ++cuts;
+                Wait.until(
+                        Duration.ofSeconds(5),
+                        () -> "a cut at COMMIT of a renewal " + where + "; " + service.said(),
+                        () -> proxy.sprung() == expected);
+                Instant end = rows.leaseEnd("work", run.fence()).plusSeconds(1);
+                Wait.until(
+                        Duration.ofSeconds(5),
+                        () -> "a renewal after the cut " + where + "; " + service.said(),
+                        () -> rows.leaseEnd("work", run.fence()).isAfter(end));
+            }
+            scene.touch("go");
+            Wait.until(
+                    Duration.ofSeconds(5),
+                    service::said,
+                    () -> rows.ticks("work", "SUCCEEDED").size() == 1);
+            assertEquals(1, rows.attempts("work").size());
+            assertEquals(0, service.metric("lease_lost_total"), service::said);
         }
     }
 

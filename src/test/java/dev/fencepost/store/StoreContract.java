@@ -128,6 +128,16 @@ abstract class StoreContract extends Contract {
             assertEquals(before, everything(resource));
         }
 
+        /** A run id is no secret: it stands in every event. */
+        @Test
+        void aClaimUnderTheRunIdOfSomebodyElsesGrantIsRefused() {
+            String resource = newName();
+            Lease lease = granted(resource, ANNA);
+            String before = everything(resource);
+            assertEquals(new Claim.Held(lease), store().claim(resource, BEN, lease.runId(), TTL));
+            assertEquals(before, everything(resource));
+        }
+
         @Test
         void theInstantOfTheEndIsReassignableAndTheOneBeforeIsNot() {
             String resource = newName();
@@ -531,6 +541,21 @@ abstract class StoreContract extends Contract {
 
     @Nested
     class Situations {
+
+        /** As somebody does who claims the job's lease by hand, after its holder died. */
+        @Test
+        void anAttemptIsNoRunWhereAnotherGrantHoldsTheLease() {
+            Job job = registeredJob();
+            Lease dead = running(job, slot(0), ANNA);
+            OpenTick running = situation(job).backlog().open().getFirst();
+            assertTrue(running.running());
+            assertEquals(0, running.spent());
+            passToTheEndOf(dead);
+            granted(job.id(), BEN);
+            OpenTick left = situation(job).backlog().open().getFirst();
+            assertFalse(left.running());
+            assertEquals(1, left.spent());
+        }
 
         @Test
         void anUnknownJobHasNone() {
@@ -942,6 +967,26 @@ abstract class StoreContract extends Contract {
             Start second = site().otherNode().start(job, slot, ANNA, run, false);
             assertEquals(first, second);
             assertEquals(before, everything(job.id()));
+        }
+
+        @Test
+        void aStartUnderTheRunIdOfSomebodyElsesRunIsRefused() {
+            Job job = registeredJob();
+            Lease lease = running(job, slot(0), ANNA);
+            String before = everything(job.id());
+            assertEquals(new Start.Held(lease), store().start(job, slot(0), BEN, lease.runId(), false));
+            assertEquals(before, everything(job.id()));
+        }
+
+        @Test
+        void aSecondTryThatMeetsSomebodyElsesLeaseThatIsOverIsNotToldThatItIsHeld() {
+            Job job = registeredJob();
+            Lease first = running(job, slot(0), ANNA);
+            stored(first, success());
+            Lease other = granted(job.id(), BEN);
+            passToTheEndOf(other);
+            assertEquals(new Start.Closed(Refusal.EXPIRED), store().start(job, slot(0), ANNA, first.runId(), false));
+            assertEquals(other, view(job.id()).lease());
         }
 
         /** A claim that was tried again after its first try had been granted, and had run out, must not run without an attempt. */

@@ -47,7 +47,7 @@ final class JdbcLeases implements Leases {
             Sql.of(MAKE_ROW, LOCK, GRANT, "select " + VIEW_COLUMNS + " from lease l where l.resource = :resource");
 
     /** The row is locked first and the clock compared with what is locked: see semantics 2.8 (a). */
-    private static final Sql RENEW = Sql.of("""
+    static final Sql RENEW = Sql.of("""
             with l as materialized (
                 select * from lease where resource = :resource {for_update})
             update lease set {set_expiry} from l

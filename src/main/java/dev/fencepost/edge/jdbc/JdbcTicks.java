@@ -178,7 +178,7 @@ final class JdbcTicks implements Ticks {
      * this run's. A tick that was closed meanwhile gets no attempt, and without an attempt the grant is given back in the same
      * transaction.
      */
-    private static final Sql START = Sql.of(
+    static final Sql START = Sql.of(
             JdbcLeases.MAKE_ROW,
             JdbcLeases.LOCK,
             JdbcLeases.GRANT + " and not exists (select 1 from attempt a where a.run_id = :run_id)",
@@ -222,7 +222,7 @@ final class JdbcTicks implements Ticks {
                     and l.resource = :resource and l.owner = :owner and l.fence = :fence)""";
 
     /** Only the second statement looks at the clock: what follows depends on what it did, not on the time that has passed since. */
-    private static final Sql COMPLETE = Sql.of(
+    static final Sql COMPLETE = Sql.of(
             JdbcLeases.LOCK,
             """
             update attempt set ended_at = {now}, outcome = :outcome, counted = :counted, exit_code = :exit_code,

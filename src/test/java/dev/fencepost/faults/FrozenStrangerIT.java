@@ -41,7 +41,7 @@ class FrozenStrangerIT {
     private final SystemEntropy entropy = new SystemEntropy();
 
     @Test
-    void aClaimThatStandsStillInItsTransactionCostsTheHolderNothing() throws Exception {
+    void aBreakThatStandsStillInItsTransactionCostsTheHolderNothing() throws Exception {
         Postgres.Database database = Postgres.newDatabase();
         try (Proxy proxy = new Proxy(database.port());
                 JdbcStore ours = store(database, database.port());
@@ -55,9 +55,10 @@ class FrozenStrangerIT {
             Keeper keeper = new Keeper(ours, time, lease, TTL, sent, listener(told));
             Thread keeping = Thread.ofPlatform().start(keeper);
             try {
-                proxy.breakCommitOf("update lease set owner", Proxy.Break.BEFORE_COMMIT_ARRIVES, Proxy.Mode.BLACK_HOLE);
-                CompletableFuture<StoreException> claim = CompletableFuture.supplyAsync(() -> assertThrows(
-                        StoreException.class, () -> strangers.claim("r", new Owner("stranger"), newRun(), TTL)));
+                proxy.breakCommitOf(
+                        "coalesce(owner, 'nobody')", Proxy.Break.BEFORE_COMMIT_ARRIVES, Proxy.Mode.BLACK_HOLE);
+                CompletableFuture<StoreException> broken = CompletableFuture.supplyAsync(
+                        () -> assertThrows(StoreException.class, () -> strangers.breakLease("r", "for a test")));
                 Wait.until(Duration.ofSeconds(5), "it stands still", () -> proxy.sprung() == 1);
                 assertEquals(List.of(), told, "before the first renewal");
 
@@ -70,7 +71,7 @@ class FrozenStrangerIT {
                                 && view.isLive()
                                 && view.fence() == lease.fence().value(),
                         () -> "it is " + view);
-                assertEquals(StoreException.Kind.AMBIGUOUS, claim.get().kind());
+                assertEquals(StoreException.Kind.AMBIGUOUS, broken.get().kind());
             } finally {
                 keeper.close();
                 keeping.interrupt();

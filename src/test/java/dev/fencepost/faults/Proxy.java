@@ -34,8 +34,9 @@ public final class Proxy implements AutoCloseable {
         BLACK_HOLE
     }
 
-    /** Where the wire breaks at the COMMIT that the test has chosen. */
+    /** Where the wire breaks at the COMMIT that the test has chosen, or at the end of what is a transaction without one. */
     public enum Break {
+        /** With it is lost what was sent along with it: of a transaction that is sent as one, all. */
         BEFORE_COMMIT_ARRIVES,
         BEFORE_ITS_ANSWER,
         /** Half of the bytes of the answer arrive. */
@@ -54,6 +55,7 @@ public final class Proxy implements AutoCloseable {
     private volatile Mode mode = Mode.PASS;
     private final AtomicInteger sprung = new AtomicInteger();
     private final AtomicInteger opened = new AtomicInteger();
+    private final AtomicInteger roundTrips = new AtomicInteger();
 
     public Proxy(int target) {
         this.target = target;
@@ -94,6 +96,11 @@ public final class Proxy implements AutoCloseable {
         return sprung.get();
     }
 
+    /** How often a client has asked the server to answer so far, and waited. */
+    public int roundTrips() {
+        return roundTrips.get();
+    }
+
     /** How many connections were asked for so far. */
     public int opened() {
         return opened.get();
@@ -127,6 +134,7 @@ public final class Proxy implements AutoCloseable {
         private final List<String> transaction = new ArrayList<>();
         private final ByteArrayOutputStream unread = new ByteArrayOutputStream();
         private boolean typed;
+        private boolean begun;
         private volatile boolean deaf;
         private volatile Ambush atAnswer;
 
@@ -258,7 +266,11 @@ public final class Proxy implements AutoCloseable {
         private Mode message(char type, byte[] body) {
             switch (type) {
                 case 'Q' -> {
-                    return statement(text(body, 0));
+                    String text = text(body, 0);
+                    if (!isBegin(text)) { // which the driver sends ahead, and does not wait for
+                        roundTrips.incrementAndGet();
+                    }
+                    return statement(text);
                 }
                 case 'P' -> {
                     String name = text(body, 0);
@@ -267,6 +279,10 @@ public final class Proxy implements AutoCloseable {
                 case 'B' -> {
                     String portal = text(body, 0);
                     return statement(prepared.getOrDefault(text(body, portal.length() + 1), ""));
+                }
+                case 'S' -> {
+                    roundTrips.incrementAndGet();
+                    return begun ? null : over(); // statements without BEGIN are a transaction up to here
                 }
                 default -> {}
             }
@@ -281,14 +297,27 @@ public final class Proxy implements AutoCloseable {
             return new String(body, from, end - from, StandardCharsets.ISO_8859_1);
         }
 
+        private static boolean isBegin(String text) {
+            return text.strip().equalsIgnoreCase("begin");
+        }
+
         private Mode statement(String text) {
-            if (!text.equals("COMMIT")) {
-                if (text.equals("BEGIN")) {
-                    transaction.clear();
-                }
+            if (isBegin(text)) {
+                begun = true;
+                transaction.clear();
+            } else if (text.strip().equalsIgnoreCase("commit")) {
+                begun = false;
+                return over();
+            } else if (text.strip().equalsIgnoreCase("rollback")) {
+                begun = false;
+                transaction.clear();
+            } else {
                 transaction.add(text);
-                return null;
             }
+            return null;
+        }
+
+        private Mode over() {
             Ambush wanted = ambush.get();
             boolean meant = wanted != null
                     && transaction.stream().anyMatch(each -> each.contains(wanted.statement()))

@@ -98,7 +98,7 @@ final class LeaseMutants {
                 mutant("a renewal that finds no row is taken for a success")
                         .java(
                                 "edge/jdbc/JdbcLeases",
-                                "return new Renewal.Lost(reason(session, lease));",
+                                "return new Renewal.Lost(whyRefused(operation, Urgency.URGENT, lease));",
                                 "return new Renewal.Renewed(lease);")
                         .seenBySimulation(1)
                         .seenByContract("Store", "aLeaseTakenByAnotherIsStale"),
@@ -132,7 +132,7 @@ final class LeaseMutants {
                 mutant("a release that finds no row is taken for a success")
                         .java(
                                 "edge/jdbc/JdbcLeases",
-                                "return Optional.of(reason(session, lease));",
+                                "return Optional.of(whyRefused(operation, Urgency.NORMAL, lease));",
                                 "return Optional.empty();")
                         .seenByContract("Store", "aSecondReleaseSaysThatNothingChanged"),
                 mutant("a released lease has no end, which is never over (2.8 c)")

@@ -77,14 +77,14 @@ final class TickMutants {
                 mutant("a completion does not ask whether the tick has an outcome")
                         .sqlOf(
                                 "JdbcTicks",
-                                "where t.job = :resource and t.slot_key = :slot_key and t.outcome is null) returning run_id",
-                                "where t.job = :resource and t.slot_key = :slot_key) returning run_id")
+                                "where t.job = :resource and t.slot_key = :slot_key and t.outcome is null) returning 1 as ended",
+                                "where t.job = :resource and t.slot_key = :slot_key) returning 1 as ended")
                         .seenByContract("Store", "aTickWithAnOutcomeIsNotClosedAgain"),
                 mutant("a completion asks whether any tick of the job is open")
                         .sqlOf(
                                 "JdbcTicks",
-                                "where t.job = :resource and t.slot_key = :slot_key and t.outcome is null) returning run_id",
-                                "where t.job = :resource and t.outcome is null) returning run_id")
+                                "where t.job = :resource and t.slot_key = :slot_key and t.outcome is null) returning 1 as ended",
+                                "where t.job = :resource and t.outcome is null) returning 1 as ended")
                         .seenByContract("Store", "aTickWithAnOutcomeIsNotClosedAgain"),
                 mutant("a completion may be of another slot")
                         .sqlOf(
@@ -97,6 +97,10 @@ final class TickMutants {
                                 "edge/jdbc/JdbcTicks",
                                 "if (session.run(COMPLETE, params).get(1).first() != null) {",
                                 "session.run(COMPLETE, params); if (true) {")
+                        .seenBySimulation(2)
+                        .seenByContract("Store", "aSecondCompletionChangesNothing"),
+                mutant("a completion that nothing follows is stored without a look at what it found")
+                        .java("edge/jdbc/JdbcTicks", "return answers.get(1).first() != null;", "return true;")
                         .seenBySimulation(2)
                         .seenByContract("Store", "aSecondCompletionChangesNothing"),
                 mutant("an accepted completion leaves no event")

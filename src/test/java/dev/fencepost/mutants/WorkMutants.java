@@ -138,9 +138,9 @@ final class WorkMutants {
                 mutant("a renewal of a claim that finds no row is taken for a success")
                         .java(
                                 "edge/jdbc/JdbcWork",
-                                "new WorkAnswer.Done(JdbcWorkRows.held(row)) : refused(session, grant, false);",
-                                "new WorkAnswer.Done(JdbcWorkRows.held(row)) : new WorkAnswer.Done(JdbcWorkRows.item("
-                                        + "session.one(ITEM, Params.of(\"id\", grant.id())).rows().getFirst()));")
+                                "session -> refused(session, grant, false));",
+                                "session -> new WorkAnswer.Done(JdbcWorkRows.item("
+                                        + "session.one(ITEM, Params.of(\"id\", grant.id())).rows().getFirst())));")
                         .seenByContract("Work", "aLeaseTakenByAnotherIsStale"),
                 mutant("a release resets the token of an item")
                         .sqlOf(

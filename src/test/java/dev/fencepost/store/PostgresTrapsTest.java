@@ -531,7 +531,7 @@ class PostgresTrapsTest {
         "40001, UNAVAILABLE", // serialization
         "53100, UNAVAILABLE", // disk full
         "57014, UNAVAILABLE", // statement time limit
-        "57P01, UNAVAILABLE", // shutdown, before COMMIT was sent
+        "57P01, AMBIGUOUS", // shutdown: COMMIT was sent along
         "25006, UNAVAILABLE", // a standby
         "25P03, UNAVAILABLE", // the transaction stood still for too long, as after a SIGSTOP
         "42501, BROKEN",
@@ -572,19 +572,31 @@ class PostgresTrapsTest {
         assertEquals(new Completed.Stored(), store.complete(lease, SUCCESS));
     }
 
-    /** A backend that dies while the transaction waits: nothing was committed. */
-    @Test
-    void aConnectionThatDiesBeforeTheCommitWroteNothing() throws Exception {
+    /** A backend that dies while the transaction waits: nothing was committed, and where COMMIT was not yet sent, that is known. */
+    @ParameterizedTest
+    @CsvSource({"true, UNAVAILABLE", "false, AMBIGUOUS"})
+    void aConnectionThatDiesBeforeTheCommitWroteNothing(boolean somethingFollows, Kind kind) throws Exception {
         Job job = job(LONG);
         Lease lease = running(job);
+        Completion first = new Completion(
+                Outcome.FAILED,
+                false,
+                true,
+                1,
+                null,
+                "no",
+                null,
+                null,
+                List.of(),
+                new Completion.Further(null, somethingFollows ? LONG : null, null));
         Future<Completed> completion;
         try (RowLock lock = new RowLock(job.id())) {
-            completion = threads.submit(() -> store.complete(lease, SUCCESS));
+            completion = threads.submit(() -> store.complete(lease, first));
             awaitWaiting(1);
             database.value("select pg_terminate_backend(pid) from pg_stat_activity"
                     + " where datname = current_database() and wait_event_type = 'Lock'");
         }
-        assertEquals(Kind.UNAVAILABLE, failure(completion).kind());
+        assertEquals(kind, failure(completion).kind());
         assertEquals(new Completed.Stored(), store.complete(lease, SUCCESS), "on a new connection");
     }
 

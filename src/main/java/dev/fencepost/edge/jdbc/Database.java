@@ -2,6 +2,7 @@ package dev.fencepost.edge.jdbc;
 
 import dev.fencepost.lease.StoreException;
 import java.sql.SQLException;
+import java.util.List;
 
 /**
  * Connections to one database, and transactions on them. Every wait is bounded: for a connection, a lock, a statement, an answer.
@@ -27,6 +28,14 @@ interface Database extends AutoCloseable {
 
     /** Reads and writes in one durable transaction, which is committed when the work returns, unless it asked for a rollback. */
     <T> T write(String operation, Urgency urgency, Work<T> work);
+
+    /**
+     * A durable transaction that is decided by its statements alone, so that one call of the server is enough for it. What cannot be
+     * decided before its answers are read belongs into {@link #write}. When a connection is lost, whether it was written is unknown.
+     *
+     * @return an answer for each statement
+     */
+    List<Session.Answer> writeAtOnce(String operation, Urgency urgency, Sql sql, Params params);
 
     /**
      * Asks what a write that changes nothing cannot tell: whether there is room for one that does.

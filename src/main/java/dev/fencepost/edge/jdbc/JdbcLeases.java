@@ -47,7 +47,7 @@ final class JdbcLeases implements Leases {
             Sql.of(MAKE_ROW, LOCK, GRANT, "select " + VIEW_COLUMNS + " from lease l where l.resource = :resource");
 
     /** The row is locked first and the clock compared with what is locked: see semantics 2.8 (a). */
-    private static final Sql RENEW = Sql.of("""
+    static final Sql RENEW = Sql.of("""
             with l as materialized (
                 select * from lease where resource = :resource {for_update})
             update lease set {set_expiry} from l
@@ -90,47 +90,55 @@ final class JdbcLeases implements Leases {
     @Override
     public Claim claim(String resource, Owner owner, RunId runId, Duration ttl) {
         Leases.checkTtl(ttl);
-        return database.write("claim " + resource, Urgency.NORMAL, session -> {
-            Params params = Params.of("resource", resource)
-                    .and("owner", owner.text())
-                    .and("run_id", runId.toString())
-                    .and("slot_key", null)
-                    .and("ttl", ttl.toMillis());
-            Lease lease = lease(session.run(CLAIM, params).getLast().rows().getFirst());
-            boolean ours = lease.owner().equals(owner) && lease.runId().equals(runId);
-            return ours ? new Claim.Granted(lease) : new Claim.Held(lease);
-        });
+        Params params = Params.of("resource", resource)
+                .and("owner", owner.text())
+                .and("run_id", runId.toString())
+                .and("slot_key", null)
+                .and("ttl", ttl.toMillis());
+        Lease lease = lease(database.writeAtOnce("claim " + resource, Urgency.NORMAL, CLAIM, params)
+                .getLast()
+                .rows()
+                .getFirst());
+        boolean ours = lease.owner().equals(owner) && lease.runId().equals(runId);
+        return ours ? new Claim.Granted(lease) : new Claim.Held(lease);
     }
 
     @Override
     public Renewal renew(Lease lease, Duration ttl) {
         Leases.checkTtl(ttl);
-        return database.write("renew " + lease.resource(), Urgency.URGENT, session -> {
-            Row row = session.one(RENEW, identity(lease).and("ttl", ttl.toMillis()))
-                    .first();
-            if (row == null) {
-                return new Renewal.Lost(reason(session, lease));
-            }
-            Instant expires = row.instant("expires");
-            return new Renewal.Renewed(new Lease(
-                    lease.resource(),
-                    lease.owner(),
-                    lease.fence(),
-                    lease.runId(),
-                    lease.slotKey(),
-                    lease.grantedAt(),
-                    expires));
-        });
+        String operation = "renew " + lease.resource();
+        Params params = identity(lease).and("ttl", ttl.toMillis());
+        Row row = database.writeAtOnce(operation, Urgency.URGENT, RENEW, params)
+                .getFirst()
+                .first();
+        if (row == null) {
+            return new Renewal.Lost(whyRefused(operation, Urgency.URGENT, lease));
+        }
+        Instant expires = row.instant("expires");
+        return new Renewal.Renewed(new Lease(
+                lease.resource(),
+                lease.owner(),
+                lease.fence(),
+                lease.runId(),
+                lease.slotKey(),
+                lease.grantedAt(),
+                expires));
     }
 
     @Override
     public Optional<Refusal> release(Lease lease) {
-        return database.write("release " + lease.resource(), Urgency.NORMAL, session -> {
-            if (session.one(RELEASE, identity(lease)).first() != null) {
-                return Optional.empty();
-            }
-            return Optional.of(reason(session, lease));
-        });
+        String operation = "release " + lease.resource();
+        Row row = database.writeAtOnce(operation, Urgency.NORMAL, RELEASE, identity(lease))
+                .getFirst()
+                .first();
+        if (row != null) {
+            return Optional.empty();
+        }
+        return Optional.of(whyRefused(operation, Urgency.NORMAL, lease));
+    }
+
+    private Refusal whyRefused(String operation, Urgency urgency, Lease lease) {
+        return database.write(operation, urgency, session -> reason(session, lease));
     }
 
     @Override

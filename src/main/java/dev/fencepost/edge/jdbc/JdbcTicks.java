@@ -178,7 +178,7 @@ final class JdbcTicks implements Ticks {
      * this run's. A tick that was closed meanwhile gets no attempt, and without an attempt the grant is given back in the same
      * transaction.
      */
-    private static final Sql START = Sql.of(
+    static final Sql START = Sql.of(
             JdbcLeases.MAKE_ROW,
             JdbcLeases.LOCK,
             JdbcLeases.GRANT + " and not exists (select 1 from attempt a where a.run_id = :run_id)",
@@ -222,7 +222,7 @@ final class JdbcTicks implements Ticks {
                     and l.resource = :resource and l.owner = :owner and l.fence = :fence)""";
 
     /** Only the second statement looks at the clock: what follows depends on what it did, not on the time that has passed since. */
-    private static final Sql COMPLETE = Sql.of(
+    static final Sql COMPLETE = Sql.of(
             JdbcLeases.LOCK,
             """
             update attempt set ended_at = {now}, outcome = :outcome, counted = :counted, exit_code = :exit_code,
@@ -232,7 +232,7 @@ final class JdbcTicks implements Ticks {
                 and ended_at is null and exists (select 1 from lease l where l.resource = :resource and l.owner = :owner
                     and l.fence = :fence and l.run_id = :run_id and {live l})
                 and exists (select 1 from tick t where t.job = :resource and t.slot_key = :slot_key and t.outcome is null)
-            returning run_id""",
+            returning 1 as ended""",
             "update tick set outcome = :outcome, ended_at = {now}, reason = :reason where job = :resource"
                     + " and slot_key = :slot_key and outcome is null and run_id = :run_id and :closes and "
                     + COMPLETED,
@@ -593,31 +593,29 @@ final class JdbcTicks implements Ticks {
                 .and("max_attempts", job.mostAttempts())
                 .and("abandoned", "holder died")
                 .and("reopen", reopen);
-        return database.write("claim " + job.id() + " for " + slot.key(), Urgency.NORMAL, session -> {
-            List<Answer> answers = session.run(START, params);
-            Row row = answers.getLast().rows().getFirst();
-            boolean live = row.text("state").equals("LIVE");
-            if (row.truth("known") && !live) {
-                return new Start.Closed(Refusal.EXPIRED);
-            }
-            if (runId.toString().equals(row.optionalText("run_id"))
-                    && owner.text().equals(row.optionalText("owner"))) {
-                List<Attempt> abandoned =
-                        answers.get(4).rows().stream().map(JdbcTicks::attempt).toList();
-                Duration lag = Duration.between(row.instant("slot_at"), row.instant("now"));
-                return new Start.Started(
-                        JdbcLeases.lease(row),
-                        row.integer("number"),
-                        lag,
-                        abandoned,
-                        row.integer("spent"),
-                        row.truth("without_effects"));
-            }
-            if (row.optionalText("owner") != null) { // live when it was refused, though its end may have passed since
-                return new Start.Held(JdbcLeases.lease(row));
-            }
-            return new Start.Closed(Refusal.ALREADY_DONE);
-        });
+        List<Answer> answers =
+                database.writeAtOnce("claim " + job.id() + " for " + slot.key(), Urgency.NORMAL, START, params);
+        Row row = answers.getLast().rows().getFirst();
+        boolean live = row.text("state").equals("LIVE");
+        if (row.truth("known") && !live) {
+            return new Start.Closed(Refusal.EXPIRED);
+        }
+        if (runId.toString().equals(row.optionalText("run_id")) && owner.text().equals(row.optionalText("owner"))) {
+            List<Attempt> abandoned =
+                    answers.get(4).rows().stream().map(JdbcTicks::attempt).toList();
+            Duration lag = Duration.between(row.instant("slot_at"), row.instant("now"));
+            return new Start.Started(
+                    JdbcLeases.lease(row),
+                    row.integer("number"),
+                    lag,
+                    abandoned,
+                    row.integer("spent"),
+                    row.truth("without_effects"));
+        }
+        if (row.optionalText("owner") != null) { // live when it was refused, though its end may have passed since
+            return new Start.Held(JdbcLeases.lease(row));
+        }
+        return new Start.Closed(Refusal.ALREADY_DONE);
     }
 
     @Override
@@ -633,6 +631,13 @@ final class JdbcTicks implements Ticks {
                 .and("output_tail", completion.outputTail())
                 .and("classification", name(completion.further().classification()))
                 .and("closes", completion.closesTick());
+        boolean nothingFollows = completion.effects().isEmpty()
+                && completion.further().retryAfter() == null
+                && completion.further().deferral() == null;
+        if (nothingFollows && isStoredAtOnce(lease, params)) {
+            return new Completed.Stored();
+        }
+        // Something is to follow it; or it was refused, and is refused once more together with the record of that.
         long bytes = completion.effects().stream()
                 .mapToLong(effect -> effect.content().bytes().length)
                 .sum();
@@ -659,6 +664,11 @@ final class JdbcTicks implements Ticks {
                     completion.effects().stream().map(Announcement::key).toList());
             return new Completed.Refused(reason);
         });
+    }
+
+    private boolean isStoredAtOnce(Lease lease, Params params) {
+        List<Answer> answers = database.writeAtOnce("complete " + lease.resource(), Urgency.URGENT, COMPLETE, params);
+        return answers.get(1).first() != null;
     }
 
     private static @Nullable String name(@Nullable Classification classification) {

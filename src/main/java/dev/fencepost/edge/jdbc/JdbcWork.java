@@ -406,12 +406,14 @@ final class JdbcWork implements WorkQueue {
                 .and("given", runIds.stream().map(RunId::toString).collect(Collectors.joining(",")))
                 .and("count", runIds.size())
                 .and("ttl", ttl.toMillis());
-        return onceMoreAfterItsTwin(() -> database.write(
-                "claim of queue " + queue,
-                Urgency.NORMAL,
-                session -> session.run(runIds.size() == 1 ? CLAIM_ONE_OF : CLAIM_ANY, params).getLast().rows().stream()
-                        .map(JdbcWorkRows::held) // what had run out has just been put right
-                        .toList()));
+        Sql claim = runIds.size() == 1 ? CLAIM_ONE_OF : CLAIM_ANY;
+        return onceMoreAfterItsTwin(
+                        () -> database.writeAtOnce("claim of queue " + queue, Urgency.NORMAL, claim, params))
+                .getLast()
+                .rows()
+                .stream()
+                .map(JdbcWorkRows::held) // what had run out has just been put right
+                .toList();
     }
 
     /** The first try of the same claim may still have been under way: it is stored now, and is found. */
@@ -437,10 +439,13 @@ final class JdbcWork implements WorkQueue {
     public WorkAnswer renew(Grant grant, Duration ttl) {
         Leases.checkTtl(ttl);
         Params params = shown(grant).and("ttl", ttl.toMillis());
-        return database.write("renew work:" + grant.id(), Urgency.URGENT, session -> {
-            Row row = session.run(RENEW, params).getLast().first();
-            return row != null ? new WorkAnswer.Done(JdbcWorkRows.held(row)) : refused(session, grant, false);
-        });
+        String operation = "renew work:" + grant.id();
+        Row row = database.writeAtOnce(operation, Urgency.URGENT, RENEW, params)
+                .getLast()
+                .first();
+        return row != null
+                ? new WorkAnswer.Done(JdbcWorkRows.held(row))
+                : database.write(operation, Urgency.URGENT, session -> refused(session, grant, false));
     }
 
     @Override

@@ -12,7 +12,9 @@ import io.agroal.api.security.NamePrincipal;
 import io.agroal.api.security.SimplePassword;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
+import java.util.List;
 import org.flywaydb.core.api.FlywayException;
 import org.jspecify.annotations.Nullable;
 
@@ -90,7 +92,8 @@ final class PostgresDatabase implements Database {
                                     .initialSql("set synchronous_commit to on; set statement_timeout to "
                                             + limits.statementMillis() + "; set lock_timeout to "
                                             + limits.lockMillis()
-                                            + "; set idle_in_transaction_session_timeout to " + limits.idleMillis());
+                                            + "; set idle_in_transaction_session_timeout to " + limits.idleMillis()
+                                            + "; " + wholeTransaction(2 * limits.statementMillis()));
                             if (user != null) {
                                 factory.principal(new NamePrincipal(user));
                             }
@@ -102,6 +105,11 @@ final class PostgresDatabase implements Database {
         return AgroalDataSource.from(configuration);
     }
 
+    /** Ends what arrived in part only, which is not called idle; from PostgreSQL 17 on. */
+    private static String wholeTransaction(int millis) {
+        return "select set_config(name, '" + millis + "', false) from pg_settings where name = 'transaction_timeout'";
+    }
+
     @Override
     public <T> T read(String operation, Work<T> work) {
         return transaction(operation, normal, work);
@@ -109,16 +117,48 @@ final class PostgresDatabase implements Database {
 
     @Override
     public <T> T write(String operation, Urgency urgency, Work<T> work) {
-        return transaction(operation, urgency == Urgency.URGENT ? urgent : normal, work);
+        return transaction(operation, pool(urgency), work);
     }
 
-    private <T> T transaction(String operation, AgroalDataSource pool, Work<T> work) {
-        Connection connection;
+    /** BEGIN and COMMIT go with the statements, so whoever stands still does it before or after, and holds no lock meanwhile. */
+    @Override
+    public List<Session.Answer> writeAtOnce(String operation, Urgency urgency, Sql sql, Params params) {
+        try (Connection connection = connection(operation, pool(urgency))) {
+            Session session = new Session(new Statements.Fresh(connection), dialect, prepared);
+            try {
+                return session.runAtOnce(sql, params);
+            } catch (SQLException | RuntimeException | Error e) {
+                abort(connection, e);
+                throw e;
+            }
+        } catch (SQLException e) {
+            throw new StoreException(kind(e, true), operation + ": " + display + ": " + cause(e), e);
+        }
+    }
+
+    /** After an error in the middle the COMMIT was not carried out, and the transaction is still there. */
+    private static void abort(Connection connection, Throwable reason) {
+        try (Statement statement = connection.createStatement()) {
+            statement.execute("rollback");
+        } catch (SQLException e) {
+            reason.addSuppressed(e); // the connection is gone, and the transaction with it
+        }
+    }
+
+    private AgroalDataSource pool(Urgency urgency) {
+        return urgency == Urgency.URGENT ? urgent : normal;
+    }
+
+    private Connection connection(String operation, AgroalDataSource pool) {
         try {
-            connection = pool.getConnection();
+            return pool.getConnection();
         } catch (SQLException e) {
             throw new StoreException(Kind.UNAVAILABLE, operation + ": " + display + " not reachable: " + cause(e), e);
         }
+    }
+
+    private <T> T transaction(String operation, AgroalDataSource pool, Work<T> work) {
+        Connection connection = connection(operation, pool);
         boolean committing = false;
         try (connection) {
             connection.setAutoCommit(false);
@@ -160,10 +200,7 @@ final class PostgresDatabase implements Database {
      */
     private static Kind kind(SQLException e, boolean committing) {
         String state = e.getSQLState() == null ? "08" : e.getSQLState();
-        // 25P03 and 25P04: the server ended the session, since the transaction stood still or took too long; it is
-        // rolled back.
-        boolean connectionLost =
-                state.startsWith("08") || state.startsWith("57P") || state.equals("25P03") || state.equals("25P04");
+        boolean connectionLost = state.startsWith("08") || state.startsWith("57P") || state.equals("25P04");
         if (connectionLost) {
             return committing ? Kind.AMBIGUOUS : Kind.UNAVAILABLE;
         }
@@ -172,6 +209,7 @@ final class PostgresDatabase implements Database {
                 || state.startsWith("57") // cancelled by a time limit
                 || state.startsWith("58") // input/output error of the server
                 || state.equals("55P03") // lock not available
+                || state.equals("25P03") // the transaction stood still for too long, and is rolled back
                 || state.equals("25006") // read-only: a standby, for now
                 || state.equals("55000"); // the same, where only a function tells
         return passing ? Kind.UNAVAILABLE : Kind.BROKEN;

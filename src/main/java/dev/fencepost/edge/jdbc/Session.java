@@ -19,6 +19,7 @@ final class Session {
     static final class Prepared {
         private final Dialect dialect;
         private final Map<Sql, List<Sql.Prepared>> cache = new ConcurrentHashMap<>();
+        private final Map<Sql, Sql.Prepared> atOnce = new ConcurrentHashMap<>();
 
         Prepared(Dialect dialect) {
             this.dialect = dialect;
@@ -28,9 +29,14 @@ final class Session {
             return cache.computeIfAbsent(sql, s -> s.prepare(dialect));
         }
 
+        Sql.Prepared atOnce(Sql sql) {
+            return atOnce.computeIfAbsent(sql, s -> s.prepareAtOnce(dialect));
+        }
+
         /** After the dialect has learned something that changes its fragments. */
         void clear() {
             cache.clear();
+            atOnce.clear();
         }
     }
 
@@ -58,10 +64,21 @@ final class Session {
 
     /** Runs the statements in order and gives an answer for each. */
     List<Answer> run(Sql sql, Params params) throws SQLException {
+        return answers(prepared.of(sql), params);
+    }
+
+    /** The same on a connection without a transaction: they are one of their own, which ends with them. */
+    List<Answer> runAtOnce(Sql sql, Params params) throws SQLException {
+        Sql.Prepared all = prepared.atOnce(sql);
+        List<Answer> answers = answers(List.of(all), params);
+        return all.statements() == 1 ? answers : answers.subList(1, answers.size() - 1);
+    }
+
+    private List<Answer> answers(List<Sql.Prepared> texts, Params params) throws SQLException {
         Map<String, @Nullable Object> values = new HashMap<>(clocks);
         values.putAll(params.values());
         List<Answer> answers = new ArrayList<>();
-        for (Sql.Prepared each : prepared.of(sql)) {
+        for (Sql.Prepared each : texts) {
             statements.run(each.text(), statement -> {
                 bind(statement, each.names(), values);
                 boolean hasRows = statement.execute();

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /**
  * One or more statements as they stand in the code: values as {@code :name}, fragments of the dialect as {@code {name}} or
@@ -15,6 +16,9 @@ final class Sql {
 
     /** A named value that is no cast ({@code ::text}) and does not stand in a quoted text. */
     private static final Pattern VALUE = Pattern.compile("'[^']*'|::|:([a-z_]+)");
+
+    private static final Prepared BEGIN = new Prepared("begin", List.of(), 1);
+    private static final Prepared COMMIT = new Prepared("commit", List.of(), 1);
 
     private final List<String> statements;
 
@@ -32,16 +36,27 @@ final class Sql {
         for (String statement : statements) {
             prepared.add(prepare(statement, dialect));
         }
-        if (!dialect.sendsManyAtOnce() || prepared.size() == 1) {
-            return prepared;
+        return dialect.sendsManyAtOnce() ? List.of(together(prepared)) : prepared;
+    }
+
+    /** The statements as the driver takes them, with their transaction around them. A single one is a transaction by itself. */
+    Prepared prepareAtOnce(Dialect dialect) {
+        List<Prepared> prepared = new ArrayList<>();
+        for (String statement : statements) {
+            prepared.add(prepare(statement, dialect));
         }
-        StringBuilder text = new StringBuilder();
-        List<String> names = new ArrayList<>();
-        for (Prepared each : prepared) {
-            text.append(text.isEmpty() ? "" : ";\n").append(each.text());
-            names.addAll(each.names());
+        if (prepared.size() > 1) {
+            prepared.addFirst(BEGIN);
+            prepared.addLast(COMMIT);
         }
-        return List.of(new Prepared(text.toString(), names, prepared.size()));
+        return together(prepared);
+    }
+
+    private static Prepared together(List<Prepared> prepared) {
+        return new Prepared(
+                prepared.stream().map(Prepared::text).collect(Collectors.joining(";\n")),
+                prepared.stream().flatMap(each -> each.names().stream()).toList(),
+                prepared.size());
     }
 
     private static Prepared prepare(String statement, Dialect dialect) {

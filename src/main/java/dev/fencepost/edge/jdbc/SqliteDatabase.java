@@ -214,6 +214,11 @@ final class SqliteDatabase implements Database {
     }
 
     @Override
+    public List<Session.Answer> writeAtOnce(String operation, Urgency urgency, Sql sql, Params params) {
+        return write(operation, urgency, session -> session.run(sql, params));
+    }
+
+    @Override
     public <T> T write(String operation, Urgency urgency, Work<T> work) {
         if (closed) {
             throw new StoreException(Kind.UNAVAILABLE, operation + ": the store is closed", null);

@@ -21,7 +21,7 @@ public final class WorkStatements {
         return named(JdbcWork.COMPLETE);
     }
 
-    private static List<String> named(Sql sql) {
+    static List<String> named(Sql sql) {
         List<String> statements = new ArrayList<>();
         for (Sql.Prepared prepared : sql.prepare(new Dialect.Postgres())) {
             Iterator<String> names = prepared.names().iterator();

@@ -1,0 +1,21 @@
+package dev.fencepost.edge.jdbc;
+
+import java.util.List;
+
+/** The statements of one run as PostgreSQL gets them, with their values as {@code :name}, for another client. */
+public final class TickStatements {
+
+    private TickStatements() {}
+
+    public static List<String> start() {
+        return WorkStatements.named(JdbcTicks.START);
+    }
+
+    public static List<String> renew() {
+        return WorkStatements.named(JdbcLeases.RENEW);
+    }
+
+    public static List<String> complete() {
+        return WorkStatements.named(JdbcTicks.COMPLETE);
+    }
+}

@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -66,7 +67,10 @@ class DowntimeIT {
         service.signal("TERM");
         assertEquals(0, service.awaitExit(Duration.ofSeconds(10)), service::said);
         List<Rows.Tick> ticks = scene.rows().ticks("tick");
-        assertTrue(ticks.stream().allMatch(tick -> "SUCCEEDED".equals(tick.outcome())), () -> String.valueOf(ticks));
+        // The first run of a service that has just started may take longer than the second to the next slot.
+        assertTrue(
+                ticks.stream().allMatch(tick -> Set.of("SUCCEEDED", "SKIPPED_OVERLAP").contains(tick.outcome())),
+                () -> String.valueOf(ticks));
         return ticks.getLast().at();
     }
 

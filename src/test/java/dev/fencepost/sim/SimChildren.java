@@ -45,7 +45,7 @@ final class SimChildren implements Children {
         }
         Child child = new Child(spec.runId());
         living.add(child);
-        world.witness().childStarted(host, spec.runId());
+        world.witness().childStarted(host, spec.runId(), spec.environment());
         return child;
     }
 

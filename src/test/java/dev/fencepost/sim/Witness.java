@@ -57,6 +57,8 @@ final class Witness {
     private final Map<String, Long> sinkTokens = new HashMap<>();
     private final Map<Host, Long> thawedAt = new HashMap<>();
     private final Map<String, Instant> registeredAt = new HashMap<>();
+    private final Map<String, String> keyOfSlot = new HashMap<>();
+    private final Map<String, String> slotOfKey = new HashMap<>();
     private long refusals;
     private @Nullable AssertionError failure;
 
@@ -259,8 +261,21 @@ final class Witness {
 
     // ---- children and effects
 
-    void childStarted(Host host, RunId run) {
-        noting(() -> known(byRun.get(run), "a child runs without a lease: run " + run + " on " + host.name()));
+    void childStarted(Host host, RunId run, Map<String, String> environment) {
+        noting(() -> {
+            Grant grant = known(byRun.get(run), "a child runs without a lease: run " + run + " on " + host.name());
+            hold(
+                    String.valueOf(grant.fence).equals(environment.get("FENCEPOST_FENCE")),
+                    "a child is told another token than that of " + grant);
+            String slot = environment.get("FENCEPOST_JOB") + "@" + environment.get("FENCEPOST_SLOT");
+            String key = String.valueOf(environment.get("FENCEPOST_IDEMPOTENCY_KEY"));
+            String keyBefore = keyOfSlot.putIfAbsent(slot, key);
+            hold(
+                    keyBefore == null || keyBefore.equals(key),
+                    "S17: two keys of " + slot + ": " + keyBefore + ", " + key);
+            String slotBefore = slotOfKey.putIfAbsent(key, slot);
+            hold(slotBefore == null || slotBefore.equals(slot), "S17: one key of two slots: " + key);
+        });
     }
 
     void thawed(Host host) {

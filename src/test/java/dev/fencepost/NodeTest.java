@@ -180,6 +180,27 @@ class NodeTest {
                 "cancelled by ann@desk: enough", rig.attempts("a").getFirst().reason());
     }
 
+    /** Else it would be obeyed when the next order comes, which may be never. */
+    @Test
+    void aCancelThatCouldNotBeReadAtFirstIsReadAgain() {
+        wake();
+        rig.time.pass(GAP);
+        rig.children.life = child -> {
+            rig.real.cancel("a", "enough", "ann@desk");
+            rig.faults.insteadOf("stops", new StoreException(Kind.UNAVAILABLE, "away", null));
+            for (int i = 0; i < 30 && child.stops.isEmpty(); i++) {
+                rig.time.pass(Duration.ofSeconds(1));
+                node.wake();
+                while (rig.spawner.waiting() > 0 && child.stops.isEmpty()) {
+                    rig.spawner.runOne();
+                }
+            }
+            rig.children.life = next -> {};
+        };
+        wake();
+        assertEquals(Outcome.CANCELLED, rig.attempts("a").getFirst().outcome());
+    }
+
     @Test
     void anOrderWakesItsJobAndNoOther() {
         wake();

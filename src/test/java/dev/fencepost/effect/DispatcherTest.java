@@ -520,6 +520,40 @@ class DispatcherTest {
         assertEquals(4, rig.sink.sent.size());
     }
 
+    /** Else it could end as REFUSED or EXPIRED, as if it had never been sent. */
+    @Test
+    void aTryThatSurelyFailedDoesNotMakeAnEarlierUnknownOneForgotten() {
+        announce(a, "k1");
+        rig.sink.idempotent = true;
+        rig.sink.deliveries.add(new Delivery.Unknown("time-out"));
+        rig.sink.deliveries.add(new Delivery.NotNow("503", null));
+        dispatch();
+        rig.time.pass(Duration.ofSeconds(2));
+        dispatch();
+        assertEquals(2, rig.sink.sent.size());
+        assertEquals(EffectState.UNKNOWN, state("k1"));
+        rig.time.pass(Duration.ofMinutes(1));
+        dispatch();
+        assertTrue(rig.sink.sent.getLast().mayBeSent());
+        assertEquals(EffectState.CONFIRMED, state("k1"));
+    }
+
+    @Test
+    void triesThatAreUsedUpAfterAnUnknownOneEndUnknownAndWaitForAPerson() {
+        announce(a, "k1");
+        rig.sink.idempotent = true;
+        rig.sink.maxTries = 2;
+        rig.sink.deliveries.add(new Delivery.Unknown("time-out"));
+        rig.sink.deliveries.add(new Delivery.NotNow("503", null));
+        for (int i = 0; i < 5; i++) {
+            dispatch();
+            rig.time.pass(Duration.ofMinutes(1));
+        }
+        assertEquals(2, rig.sink.sent.size());
+        assertEquals(EffectState.UNKNOWN, state("k1"));
+        assertTrue(view("k1").waits());
+    }
+
     @Test
     void triesThatAreUsedUpOnSureNoesEndDead() {
         announce(a, "k1");

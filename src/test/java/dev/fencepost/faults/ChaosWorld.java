@@ -1,5 +1,7 @@
 package dev.fencepost.faults;
 
+import static org.junit.jupiter.api.Assertions.assertFalse;
+
 import dev.fencepost.history.Checker;
 import dev.fencepost.history.Figures;
 import dev.fencepost.history.History;
@@ -357,6 +359,8 @@ final class ChaosWorld implements AutoCloseable {
     /** Has all histories read, and writes and prints the table. Returns what may not be. */
     List<Violation> judge(String words) {
         History history = History.read(histories);
+        assertFalse(history.all("done").isEmpty(), "no command came to its end: this shows nothing");
+        assertFalse(history.all("request").isEmpty(), "no effect was sent: this shows nothing");
         List<Violation> violations = Checker.check(history);
         long errors = seats.stream()
                 .mapToLong(seat -> seat.service.linesContaining(" ERROR ").size())

@@ -310,6 +310,12 @@ class CheckerTest {
                         child("done", 200, 1, "r1").replace("'token'", "'effects':'e','token'"),
                         child("done", 200, 1, "r1")),
                 new Case(
+                        "a success whose command never came to its end",
+                        "S9",
+                        SUCCESS + NODE + child("start", 100, 1, "r1"),
+                        child("stamp", 200, 1, "r1"),
+                        child("done", 200, 1, "r1")),
+                new Case(
                         "an effect without its success",
                         "S9",
                         SUCCESS,

@@ -101,6 +101,11 @@ final class TickRules {
             if (event == null || !event.text("reason").equals("SUCCEEDED")) {
                 report.violated("S9", "a success without its event", withOrWithout(attempt, event));
             }
+            boolean told = history.all("start").stream()
+                    .anyMatch(start -> start.text("job").equals(attempt.text("job")));
+            if (told && history.ofRun(attempt.text("run_id")).stream().noneMatch(line -> line.is("done"))) {
+                report.violated("S9", "a success whose command never came to its end", attempt);
+            }
             for (Line done : history.ofRun(attempt.text("run_id"))) {
                 for (String name : done.is("done") ? names(done) : Set.<String>of()) {
                     if (!effects.containsKey(slotOfAttempt(attempt) + "/" + name)) {

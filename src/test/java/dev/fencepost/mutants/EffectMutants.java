@@ -166,6 +166,12 @@ final class EffectMutants {
                                 "return effect.mayBeSent() && Judge.isNo(settlement)",
                                 "return false && Judge.isNo(settlement)")
                         .seenBy("effect.DispatcherTest", "aNoAfterAnUnknownTryStaysUnknownUnlessTheSinkCanTell"),
+                mutant("a try that surely failed makes an earlier unknown one forgotten")
+                        .java(
+                                "effect/Judge",
+                                "return effect.mayBeSent() ? unknown(reason, nextIn, false)",
+                                "return false ? unknown(reason, nextIn, false)")
+                        .seenBy("effect.DispatcherTest", "aTryThatSurelyFailedDoesNotMakeAnEarlierUnknownOneForgotten"),
                 mutant("what came of a try is stored by another sender's word")
                         .sqlOf(
                                 "JdbcOutbox",

@@ -93,6 +93,12 @@ final class HolderMutants {
                                 "Attempt attempt = ticks.attempt(lease.resource(), lease.runId()); return attempt != null && attempt.outcome() == completion.outcome();",
                                 "return false;")
                         .seenBy("run.RunnerTest", "aCompletionWhoseAnswerWasLostIsReadBackAndCounts"),
+                mutant("an end that somebody else has written is taken for ours")
+                        .java(
+                                "run/Runner",
+                                "return attempt != null && attempt.outcome() == completion.outcome();",
+                                "return attempt != null && attempt.endedAt() != null;")
+                        .seenBy("run.RunnerTest", "anEndThatSomebodyElseHasWrittenMeanwhileIsNotTakenForOurs"),
                 mutant("each try of a claim has a run id of its own")
                         .java(
                                 "run/Runner",
@@ -138,6 +144,17 @@ final class HolderMutants {
                                 "return timed(\"complete\", () -> store.complete(lease, completion));",
                                 "return guarded(\"complete\", () -> store.complete(lease, completion));")
                         .seenBy("edge.quarkus.GuardedStoreTest", "noBreakerAndNoRetryStandsBeforeACallUnderALease"),
+
+                // ---- orders, and the ends of other leases
+                mutant("an order that could not be read is taken for seen")
+                        .java("run/OrderWatch", "Signal before = seen;", "Signal before = seen; seen = now;")
+                        .seenBy("NodeTest", "aCancelThatCouldNotBeReadAtFirstIsReadAgain"),
+                mutant("nobody looks at a job when the lease of its holder ends")
+                        .java(
+                                "run/JobLoop",
+                                "if (lease != null && lease.isLive() && lease.expiresAt() != null) {",
+                                "if (lease != null && lease.isLive() && lease.expiresAt() == null) {")
+                        .seenBy("run.JobLoopTest", "aLeaseThatNobodyRenewsIsTakenSoonAfterItsEnd"),
 
                 // ---- who somebody is
                 mutant("an owner is a host, not one start of a program")

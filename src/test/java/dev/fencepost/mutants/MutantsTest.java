@@ -7,6 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.fencepost.mutants.Catcher.Looks;
 import dev.fencepost.mutants.Catcher.Simulation;
 import dev.fencepost.mutants.Catcher.Tests;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -20,6 +23,9 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -42,6 +48,9 @@ class MutantsTest {
     /** A mutant may never come to an end. */
     private static final int LONGEST_LOOK_SECONDS = 120;
 
+    private static final Path LIST = Path.of("src/docs/mutants.md");
+    private static final Pattern COUNT = Pattern.compile("(\\d+) mutants, none survives");
+
     private static Compiler compiler;
     private static ExecutorService threads;
     private static final Map<Mutant, Future<Looks>> LOOKS = new HashMap<>();
@@ -58,6 +67,12 @@ class MutantsTest {
         threads.shutdownNow();
         compiler.close();
         LOOKS.clear();
+    }
+
+    /** {@code -Dmutants=} runs those with these words in their names alone. */
+    static List<Mutant> wanted() {
+        String words = System.getProperty("mutants", "");
+        return mutants().stream().filter(each -> each.name().contains(words)).toList();
     }
 
     static List<Mutant> mutants() {
@@ -83,6 +98,24 @@ class MutantsTest {
         }
     }
 
+    @Test
+    @Order(1)
+    void theListForPeopleHasEachOfThemAndNoOther() throws IOException {
+        Set<String> listed = new TreeSet<>();
+        int number = 0;
+        for (String line : Files.readAllLines(LIST)) {
+            Matcher count = COUNT.matcher(line);
+            if (count.lookingAt()) {
+                number = Integer.parseInt(count.group(1));
+            } else if (line.startsWith("| ") && !line.startsWith("| mutant |")) {
+                listed.add(line.substring(2, line.indexOf(" | ", 2)));
+            }
+        }
+        Set<String> names = mutants().stream().map(Mutant::name).collect(Collectors.toCollection(TreeSet::new));
+        assertEquals(names, listed);
+        assertEquals(names.size(), number, "the number of them in " + LIST);
+    }
+
     /** Else it would be the loading that is seen. */
     @Test
     @Order(2)
@@ -105,11 +138,11 @@ class MutantsTest {
     }
 
     @ParameterizedTest(name = "{0}")
-    @MethodSource("mutants")
+    @MethodSource("wanted")
     @Order(3)
     void isSeen(Mutant mutant) throws Exception {
         if (LOOKS.isEmpty()) { // all begin with the first
-            mutants().forEach(each -> LOOKS.put(each, threads.submit(() -> look(each))));
+            wanted().forEach(each -> LOOKS.put(each, threads.submit(() -> look(each))));
         }
         Looks looks = Objects.requireNonNull(LOOKS.get(mutant)).get(LONGEST_LOOK_SECONDS, TimeUnit.SECONDS);
         looks.seen().forEach((by, said) -> System.out.println("mutant | " + mutant + " | " + by + " | " + said));

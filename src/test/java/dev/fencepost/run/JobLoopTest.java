@@ -12,6 +12,7 @@ import dev.fencepost.lease.Owner;
 import dev.fencepost.lease.RunId;
 import dev.fencepost.lease.StoreException;
 import dev.fencepost.lease.StoreException.Kind;
+import dev.fencepost.schedule.Every;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -114,6 +115,23 @@ class JobLoopTest {
         assertEquals(1, rig.events(Event.TakenOver.class).size());
         assertTrue(outcomes().contains(Outcome.ABANDONED), outcomes().toString());
         assertTrue(outcomes().contains(Outcome.SUCCEEDED), outcomes().toString());
+    }
+
+    /** L1: on another host, so nobody knows that it is dead; and the next slot is far. */
+    @Test
+    void aLeaseThatNobodyRenewsIsTakenSoonAfterItsEnd() {
+        Job hourly = Rig.job("hourly", new Every(Duration.ofHours(1)));
+        rig.real.register(List.of(job, hourly));
+        loop = rig.loop(hourly);
+        long end = rig.time.bootMillis() + hourly.ttl().toMillis() + 1_000;
+        rig.real.start(hourly, rig.slot(), OTHER, RUN, false);
+        rig.time.pass(hourly.ttl().dividedBy(2));
+        wake();
+        while (rig.attempts("hourly").size() < 2 && rig.time.bootMillis() < end) {
+            rig.time.pass(Duration.ofMillis(500));
+            wake();
+        }
+        assertEquals(2, rig.attempts("hourly").size(), "attempts a second after the end of the lease");
     }
 
     @Test

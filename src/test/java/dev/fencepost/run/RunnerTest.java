@@ -180,6 +180,21 @@ class RunnerTest {
         assertEquals(Outcome.SUCCEEDED, attempt().outcome());
     }
 
+    /** The completion did not arrive, and when it is looked for the run has been given up for dead. */
+    @Test
+    void anEndThatSomebodyElseHasWrittenMeanwhileIsNotTakenForOurs() throws Exception {
+        rig.faults.insteadOf("complete", new StoreException(Kind.AMBIGUOUS, "cut", null));
+        rig.faults.first(
+                "attempt",
+                () -> rig.real.abandon(
+                        Objects.requireNonNull(
+                                Objects.requireNonNull(rig.real.inspect("a")).lease()),
+                        true));
+        assertEquals(Outcome.LEASE_LOST, ended().outcome());
+        assertEquals(Outcome.ABANDONED, attempt().outcome());
+        assertEquals(Outcome.LEASE_LOST, rig.notices.ended.getLast().outcome(), "what notifiers are told");
+    }
+
     @Test
     void aCompletionThatIsNeverAnsweredDoesNotHoldTheJobForEver() throws Exception {
         for (int i = 0; i < 1_000; i++) {

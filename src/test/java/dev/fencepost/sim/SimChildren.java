@@ -45,7 +45,7 @@ final class SimChildren implements Children {
         }
         Child child = new Child(spec.runId());
         living.add(child);
-        world.witness().childStarted(host, spec.runId());
+        world.witness().childStarted(host, spec.runId(), spec.environment());
         return child;
     }
 
@@ -87,6 +87,9 @@ final class SimChildren implements Children {
             long life = random.nextInt(3) > 0 ? random.nextInt(3_000) : random.nextInt(60_000);
             this.endsAt = hangs ? Long.MAX_VALUE : world.scheduler().now() + life;
             this.code = random.nextInt(6) == 0 ? 1 : 0;
+            if (hangs) {
+                world.happened("a child hangs");
+            }
         }
 
         boolean isOver(long now) {
@@ -123,6 +126,9 @@ final class SimChildren implements Children {
             long now = world.scheduler().now();
             if (obeys) {
                 endBy(now + Math.min(grace.toMillis(), 50), 128 + SIGTERM, SIGTERM);
+            }
+            if (!obeys) {
+                world.happened("a child ignores SIGTERM");
             }
             long killAt = now + Math.max(0, grace.toMillis());
             kill(killAt);

@@ -22,14 +22,17 @@ final class SimSink implements Sink {
     private final World world;
     private final String name;
     private final boolean checks;
+    private final boolean answers;
     private final Map<String, Integer> acceptedByKey = new LinkedHashMap<>();
     private final Map<String, Long> highest = new LinkedHashMap<>();
     private final Map<String, String> highestRun = new LinkedHashMap<>();
 
-    SimSink(World world, String name, boolean checks) {
+    /** @param answers whether it tells what it has: else one that knows keys is sent the same again */
+    SimSink(World world, String name, boolean checks, boolean answers) {
         this.world = world;
         this.name = name;
         this.checks = checks;
+        this.answers = answers;
     }
 
     Map<String, Integer> accepted() {
@@ -60,11 +63,17 @@ final class SimSink implements Sink {
     @Override
     public Delivery deliver(Effect effect) throws InterruptedException {
         if (world.trouble(0.05)) {
+            world.happened("a sink is busy");
             world.sleep(Duration.ofMillis(world.random().nextInt(300)));
             return new Delivery.NotNow("busy, says the seed", null);
         }
         boolean lostThere = world.trouble(0.05);
         boolean lostBack = world.trouble(0.08);
+        if (lostThere) {
+            world.happened("an effect does not arrive");
+        } else if (lostBack) {
+            world.happened("an answer of a sink is lost");
+        }
         Delivery[] answer = new Delivery[1];
         long arrival = world.scheduler().now() + world.random().nextInt(world.trouble(0.3) ? 8_000 : 300);
         world.scheduler().at(arrival, () -> answer[0] = lostThere ? UNKNOWN : accept(effect));
@@ -77,6 +86,7 @@ final class SimSink implements Sink {
         Receipt receipt = new Receipt(name + " has " + effect.key());
         if (checks) {
             if (acceptedByKey.containsKey(effect.key())) {
+                world.happened("an effect comes again");
                 return new Delivery.Confirmed(receipt);
             }
             String resource = effect.pair().resource();
@@ -100,7 +110,7 @@ final class SimSink implements Sink {
         if (world.trouble(0.1)) {
             return new ReadBack.NoAnswer("no answer, says the seed");
         }
-        if (acceptedByKey.containsKey(effect.key())) {
+        if (answers && acceptedByKey.containsKey(effect.key())) {
             return new ReadBack.Found(new Receipt(name + " has " + effect.key()));
         }
         return new ReadBack.CannotTell("it is not there, and may still come", false);

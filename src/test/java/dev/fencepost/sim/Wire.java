@@ -40,10 +40,12 @@ final class Wire {
         World.Mixed mixed = world.mixed();
         world.pass(latency(mixed));
         if (host.isCutOff() || world.chance(mixed.lostBefore())) {
+            world.happened("a call does not arrive");
             world.pass(world.random().nextInt((int) TIMEOUT_MILLIS));
             throw new StoreException(Kind.UNAVAILABLE, method.getName() + ": not reached, says the seed", null);
         }
         if (world.chance(mixed.late())) {
+            world.happened("a call arrives late");
             arriveLate(host, method, arguments);
             world.pass(TIMEOUT_MILLIS);
             throw new StoreException(Kind.AMBIGUOUS, method.getName() + ": no answer in time, says the seed", null);
@@ -52,6 +54,7 @@ final class Wire {
         boolean lost = world.chance(mixed.lostAfter());
         world.pass(latency(mixed));
         if (lost || host.isCutOff()) {
+            world.happened("an answer is lost");
             world.pass(world.random().nextInt((int) TIMEOUT_MILLIS));
             throw new StoreException(Kind.AMBIGUOUS, method.getName() + ": no answer, says the seed", null);
         }
@@ -72,9 +75,11 @@ final class Wire {
     }
 
     private long latency(World.Mixed mixed) {
-        return world.chance(mixed.slow())
-                ? world.random().nextInt(4_000)
-                : world.random().nextInt(20);
+        if (world.chance(mixed.slow())) {
+            world.happened("a call is slow");
+            return world.random().nextInt(4_000);
+        }
+        return world.random().nextInt(20);
     }
 
     /** An interrupt would make the store's own waiting depend on real time. */

@@ -23,6 +23,7 @@ import dev.fencepost.run.Start;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -55,6 +56,9 @@ final class Witness {
     private final Set<RunId> completed = new HashSet<>();
     private final Map<String, Long> sinkTokens = new HashMap<>();
     private final Map<Host, Long> thawedAt = new HashMap<>();
+    private final Map<String, Instant> registeredAt = new HashMap<>();
+    private final Map<String, String> keyOfSlot = new HashMap<>();
+    private final Map<String, String> slotOfKey = new HashMap<>();
     private long refusals;
     private @Nullable AssertionError failure;
 
@@ -144,9 +148,15 @@ final class Witness {
             case "complete" -> completed((Lease) arguments[0], (Completion) arguments[1], (Completed) answer);
             case "release" -> {
                 if (answer instanceof Optional<?> refusal && refusal.isEmpty()) {
-                    over((Lease) arguments[0], host);
+                    Lease lease = (Lease) arguments[0];
+                    Grant last = newest.get(lease.resource());
+                    hold(last == byRun.get(lease.runId()), "S2: a release was accepted of " + lease + ", not " + last);
+                    over(lease, host);
                 }
             }
+            case "register" ->
+                ((Collection<?>) arguments[0])
+                        .forEach(job -> registeredAt.putIfAbsent(((Job) job).id(), Instant.ofEpochMilli(now())));
             case "endAsLost" -> {
                 if (Boolean.TRUE.equals(answer)) {
                     over((Lease) arguments[0], host);
@@ -187,6 +197,7 @@ final class Witness {
             hold(mayBe, "S2: a renewal was accepted of " + grant + ", the newest is " + last);
             grant.expires = now() + ttl.toMillis();
         } else {
+            world.happened("a renewal is refused");
             hold(!mayBe, "a renewal was refused of the live " + grant);
         }
     }
@@ -197,6 +208,7 @@ final class Witness {
         boolean mayBe = grant == last && grant.isLive(now());
         if (!(answer instanceof Completed.Stored)) {
             refusals++;
+            world.happened("a completion is refused");
             hold(!mayBe || completed.contains(grant.run), "a completion was refused of the live " + grant);
             return;
         }
@@ -249,8 +261,21 @@ final class Witness {
 
     // ---- children and effects
 
-    void childStarted(Host host, RunId run) {
-        noting(() -> known(byRun.get(run), "a child runs without a lease: run " + run + " on " + host.name()));
+    void childStarted(Host host, RunId run, Map<String, String> environment) {
+        noting(() -> {
+            Grant grant = known(byRun.get(run), "a child runs without a lease: run " + run + " on " + host.name());
+            hold(
+                    String.valueOf(grant.fence).equals(environment.get("FENCEPOST_FENCE")),
+                    "a child is told another token than that of " + grant);
+            String slot = environment.get("FENCEPOST_JOB") + "@" + environment.get("FENCEPOST_SLOT");
+            String key = String.valueOf(environment.get("FENCEPOST_IDEMPOTENCY_KEY"));
+            String keyBefore = keyOfSlot.putIfAbsent(slot, key);
+            hold(
+                    keyBefore == null || keyBefore.equals(key),
+                    "S17: two keys of " + slot + ": " + keyBefore + ", " + key);
+            String slotBefore = slotOfKey.putIfAbsent(key, slot);
+            hold(slotBefore == null || slotBefore.equals(slot), "S17: one key of two slots: " + key);
+        });
     }
 
     void thawed(Host host) {
@@ -297,6 +322,12 @@ final class Witness {
 
     /** What the store did not answer is nobody's error. */
     void told(Host host, Event event) {
+        if (event instanceof Event.Executed end && end.outcome().equals(Outcome.SUCCEEDED.name())) {
+            Grant grant = succeeded.get(end.job() + "@" + end.slot());
+            noting(() -> hold(
+                    grant != null && grant.fence == end.fence(),
+                    "S10: " + host.name() + " tells of a success that is not stored: " + end));
+        }
         if (event instanceof Event.Problem problem && !(problem.cause() instanceof StoreException) && failure == null) {
             failure = new AssertionError(
                     "an error of ours on " + host.name() + ": " + problem.where() + ": " + problem.text(),
@@ -312,14 +343,14 @@ final class Witness {
         Map<String, Outcome> stored = new LinkedHashMap<>();
         List<String> unfinished = new ArrayList<>();
         for (Job job : jobs) {
+            judgeSlots(job, store.history(job.id(), 100_000), settled);
             for (Entry entry : store.history(job.id(), 100_000)) {
                 String tick = job.id() + "@" + entry.slotKey();
                 Attempt attempt = entry.attempt();
                 if (entry.tickOutcome() == Outcome.SUCCEEDED) {
                     stored.put(tick, Outcome.SUCCEEDED);
                 }
-                if (entry.tickOutcome() == null
-                        && Instant.parse(entry.slotKey()).isBefore(settled)) {
+                if (entry.tickOutcome() == null && last(entry).isBefore(settled)) {
                     unfinished.add("the tick " + tick);
                 }
                 if (attempt != null
@@ -332,8 +363,7 @@ final class Witness {
             hold(
                     lastDue == null
                             || store.history(job.id(), 100_000).stream()
-                                    .anyMatch(entry ->
-                                            !Instant.parse(entry.slotKey()).isBefore(lastDue)),
+                                    .anyMatch(entry -> !last(entry).isBefore(lastDue)),
                     "L1: nothing of " + job.id() + " was planned for " + SETTLED_MILLIS + " ms");
         }
         hold(unfinished.isEmpty(), "L: came to no end: " + unfinished);
@@ -354,6 +384,10 @@ final class Witness {
                 case PENDING, SENDING, UNKNOWN -> {
                     boolean parked = effect.state() == EffectState.UNKNOWN && effect.waits();
                     if (parked) {
+                        world.happened("an effect waits for a person");
+                        hold(
+                                !world.sink(effect.pair().sink()).isIdempotent(),
+                                "L: waits for a person, and could be sent again: " + effect.key());
                         blocked.add(effect.pair());
                     } else if (!blocked.contains(effect.pair())
                             && effect.announcedAt().isBefore(settled)) {
@@ -368,6 +402,38 @@ final class Witness {
                 .forEach(tick -> hold(
                         effects.getOrDefault(tick, 0) == world.sinkNames().size(),
                         "S9: a success without its effects: " + tick));
+    }
+
+    /** The slot of an entry, or the last one of its range. */
+    private static Instant last(Entry entry) {
+        return entry.range() == null
+                ? Instant.parse(entry.slotKey())
+                : entry.range().last();
+    }
+
+    /** Each slot since the job was registered has one row, or is in one range. Counted here, not by the schedule. */
+    private void judgeSlots(Job job, List<Entry> entries, Instant settled) {
+        long gap = world.gapSeconds(job.id());
+        Set<Long> rows = new HashSet<>();
+        for (Entry entry : entries) {
+            if (entry.range() == null) {
+                rows.add(last(entry).getEpochSecond());
+            }
+        }
+        for (Entry entry : entries) {
+            if (entry.range() != null) {
+                world.happened("slots are dropped");
+                for (long at = entry.range().first().getEpochSecond();
+                        at <= entry.range().last().getEpochSecond();
+                        at += gap) {
+                    hold(rows.add(at), "S8: a slot of a range has another row: " + entry);
+                }
+            }
+        }
+        long since = registeredAt.getOrDefault(job.id(), settled).getEpochSecond();
+        for (long at = (since / gap + 1) * gap; at <= settled.getEpochSecond(); at += gap) {
+            hold(rows.contains(at), "LOSS: no row for " + job.id() + "@" + Instant.ofEpochSecond(at));
+        }
     }
 
     private static Set<String> difference(Set<String> a, Set<String> b) {

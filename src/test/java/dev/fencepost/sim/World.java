@@ -15,11 +15,13 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -45,6 +47,8 @@ final class World implements AutoCloseable {
     private final Map<Host, List<Runnable>> atThaw = new LinkedHashMap<>();
     private final StringBuilder story = new StringBuilder();
     private final Mix mix;
+    private final Map<String, Long> gapSeconds = new HashMap<>();
+    private final Map<String, Integer> happened = new TreeMap<>();
     private boolean healing;
     private int starts;
 
@@ -84,8 +88,8 @@ final class World implements AutoCloseable {
         this.witness = new Witness(this);
         this.mix = Mix.draw(random);
         this.store = JdbcStore.sqlite(folder.resolve("store.db"), new ServerTime(), new TestThreads());
-        sinks.put("checked", new SimSink(this, "checked", true));
-        sinks.put("plain", new SimSink(this, "plain", false));
+        sinks.put("checked", new SimSink(this, "checked", true, seed % 5 != 3));
+        sinks.put("plain", new SimSink(this, "plain", false, true));
         int count = 1 + random.nextInt(3);
         for (int i = 0; i < count; i++) {
             jobs.add(job("job-" + i));
@@ -99,9 +103,11 @@ final class World implements AutoCloseable {
     }
 
     private Job job(String id) {
+        long gap = 3 + random.nextInt(20);
+        gapSeconds.put(id, gap);
         return new Job(
                 id,
-                new Every(Duration.ofSeconds(3 + random.nextInt(20))),
+                new Every(Duration.ofSeconds(gap)),
                 ZoneOffset.UTC,
                 new Action.Command(List.of("work"), null, Map.of(), null, null),
                 Set.of(),
@@ -148,24 +154,28 @@ final class World implements AutoCloseable {
         host.begin();
         plan(host, mix.deaths(), () -> {
             note(host.name() + " dies");
+            happened("a node dies");
             host.die();
             scheduler.after(random.nextInt(20_000), () -> startNode(node));
         });
         plan(host, mix.freezes(), () -> {
             long millis = random.nextInt(50_000);
             note(host.name() + " freezes for " + millis + " ms");
+            happened("a node freezes");
             host.freeze();
             scheduler.after(millis, () -> thaw(host));
         });
         plan(host, mix.cuts(), () -> {
             long millis = random.nextInt(40_000);
             note(host.name() + " is cut off for " + millis + " ms");
+            happened("a node is cut off");
             host.cutOff(true);
             scheduler.after(millis, () -> host.cutOff(false));
         });
         plan(host, mix.clockSets(), () -> {
             long offset = random.nextInt(7_200_000) - 3_600_000L;
             note(host.name() + " has its clock set by " + offset + " ms");
+            happened("a clock is set");
             host.setWallClock(offset);
         });
     }
@@ -279,6 +289,19 @@ final class World implements AutoCloseable {
                 .append(' ')
                 .append(text)
                 .append('\n');
+    }
+
+    /** Counts what a story is only worth something with. */
+    void happened(String what) {
+        happened.merge(what, 1, Integer::sum);
+    }
+
+    Map<String, Integer> happenings() {
+        return happened;
+    }
+
+    long gapSeconds(String job) {
+        return gapSeconds.getOrDefault(job, 1L);
     }
 
     String story() {

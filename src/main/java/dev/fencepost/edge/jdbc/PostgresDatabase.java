@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
 final class PostgresDatabase implements Database {
 
     private static final int MAX_CONNECTIONS = 8;
-    private static final int MAX_URGENT_CONNECTIONS = 2;
+    private static final int MAX_URGENT_CONNECTIONS = 4;
 
     private static final int MAX_MIGRATING_CONNECTIONS = 3;
 

@@ -69,7 +69,8 @@ class DowntimeIT {
         List<Rows.Tick> ticks = scene.rows().ticks("tick");
         // The first run of a service that has just started may take longer than the second to the next slot.
         assertTrue(
-                ticks.stream().allMatch(tick -> Set.of("SUCCEEDED", "SKIPPED_OVERLAP").contains(tick.outcome())),
+                ticks.stream()
+                        .allMatch(tick -> Set.of("SUCCEEDED", "SKIPPED_OVERLAP").contains(tick.outcome())),
                 () -> String.valueOf(ticks));
         return ticks.getLast().at();
     }

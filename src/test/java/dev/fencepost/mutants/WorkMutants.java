@@ -210,6 +210,21 @@ final class WorkMutants {
                                 "JdbcWork",
                                 "in (select given.value from {given}) and ended_at is not null",
                                 "in (select given.value from {given})")
-                        .seenByContract("Work", "whatEndedBeforeGoesAndItsTokenStays"));
+                        .seenByContract("Work", "whatEndedBeforeGoesAndItsTokenStays"),
+
+                // ---- the worker
+                mutant("a worker counts its trust in the lease from the answer of its claim")
+                        .java(
+                                "edge/cli/WorkLoop",
+                                "items = queue.claimAny(settings.queue(), plan.owner(), wanted, plan.ttl(), poll);",
+                                "items = queue.claimAny(settings.queue(), plan.owner(), wanted, plan.ttl(), poll);"
+                                        + " sent = time.bootMillis();")
+                        .seenBy("edge.cli.WorkLoopTest", "aClaimThatIsAnsweredAfterTheEndOfItsLeaseStartsNoChild"),
+                mutant("a worker starts a child without a look at its lease")
+                        .java(
+                                "edge/cli/WorkItemRun",
+                                "if (time.bootMillis() >= keeper.term().deadlineBootMillis()) {",
+                                "if (false) {")
+                        .seenBy("edge.cli.WorkLoopTest", "aClaimThatIsAnsweredAfterTheEndOfItsLeaseStartsNoChild"));
     }
 }

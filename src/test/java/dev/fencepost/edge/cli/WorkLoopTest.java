@@ -204,6 +204,27 @@ class WorkLoopTest {
         assertEquals(3, item("page-1").attempts());
     }
 
+    /** The lease has begun when the claim arrived at last; the worker counts from when it sent it, and cannot know better. */
+    @Test
+    void aClaimThatIsAnsweredAfterTheEndOfItsLeaseStartsNoChild() {
+        enqueue("page-1", "x");
+        Path started = site.file("started");
+        AtomicInteger claims = new AtomicInteger();
+        site.server.faults((method, path) -> {
+            if (path.contains("claim") && claims.getAndIncrement() == 0) {
+                try {
+                    Thread.sleep(3_200); // the worker's clock is the real one, and its lease is of three seconds
+                } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                }
+            }
+            return ApiServer.Fault.NONE;
+        });
+        CommandRun run = once("touch " + started, "--ttl", "3s");
+        assertEquals(ExitCode.LEASE_LOST, run.exitCode(), run.err());
+        assertFalse(Files.exists(started), run.err());
+    }
+
     @Test
     void aTimeoutKillsTheWholeTree() throws Exception {
         enqueue("page-1", "x");

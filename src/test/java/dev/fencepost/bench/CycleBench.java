@@ -109,7 +109,7 @@ class CycleBench {
     }
 
     private Client ticks(Store store, int client) {
-        Job job = Rig.job("tick-" + client);
+        Job job = Rig.job("tick-" + numbers.incrementAndGet() + "-" + client);
         return () -> {
             Slot slot = Slot.at(Instant.EPOCH.plusSeconds(numbers.incrementAndGet()));
             if (!(store.start(job, slot, OWNER, newRun(), false) instanceof Start.Started started)

@@ -3,7 +3,6 @@ package dev.fencepost.run;
 import java.time.Duration;
 import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
 import org.jetbrains.lincheck.datastructures.Operation;
-import org.jetbrains.lincheck.datastructures.StressOptions;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -83,18 +82,6 @@ public class StopRequestInterleavingsTest {
         new ModelCheckingOptions()
                 .iterations(15)
                 .invocationsPerIteration(200)
-                .threads(3)
-                .actorsPerThread(2)
-                .actorsBefore(1)
-                .actorsAfter(2)
-                .check(StopRequestInterleavingsTest.class);
-    }
-
-    @Test
-    void onRealThreadsToo() {
-        new StressOptions()
-                .iterations(5)
-                .invocationsPerIteration(500)
                 .threads(3)
                 .actorsPerThread(2)
                 .actorsBefore(1)

@@ -21,7 +21,7 @@ class OverlapIT {
     @TempDir
     Path folder;
 
-    /** Interval 2 s, child 5 s: a run at every third slot, the two between are skipped, counted, and no error. */
+    /** Interval 2 s, child 5 s: what comes due while it runs, two slots or on a busy machine three, is skipped, counted, and no error. */
     @Test
     void slotsDuringARunAreSkippedAndCountedAndNoError() {
         Path one = Scene.subfolder(folder, "sqlite");
@@ -52,28 +52,35 @@ class OverlapIT {
             return before == skipped(rows) && before == counted;
         });
         List<Rows.Tick> ticks = rows.ticks("long");
+        List<Rows.Attempt> runs = rows.attempts("long", "SUCCEEDED");
         Instant last = rows.ticks("long", "SUCCEEDED").get(2).at();
         Instant expected = ticks.getFirst().at();
-        int n = 0;
+        int skips = 0;
         for (Rows.Tick tick : ticks) {
             if (tick.at().isAfter(last)) {
                 break;
             }
             assertEquals(expected, tick.at(), () -> "no slot is missing: " + ticks);
-            assertEquals(n % 3 == 0 ? "SUCCEEDED" : "SKIPPED_OVERLAP", tick.outcome(), () -> String.valueOf(ticks));
+            boolean isCovered = runs.stream()
+                    .anyMatch(run -> Instant.parse(run.key()).isBefore(tick.at())
+                            && run.endedAt().isAfter(tick.at()));
+            assertEquals(
+                    isCovered ? "SKIPPED_OVERLAP" : "SUCCEEDED",
+                    tick.outcome(),
+                    () -> tick + " of " + ticks + ", runs " + runs);
             expected = expected.plus(INTERVAL);
-            n++;
             if (tick.outcome().equals("SKIPPED_OVERLAP")) {
+                skips++;
                 assertEquals(
                         1,
                         service.linesContaining(tick.key(), "skipped", " INFO ").size(),
                         () -> tick.key() + " in " + service.said());
             }
         }
-        assertEquals(7, n);
+        assertTrue(skips >= 4, "five seconds are two slots at least, between three runs");
         for (Rows.Attempt attempt : rows.attempts("long")) {
             Duration lag = Duration.between(Instant.parse(attempt.key()), attempt.startedAt());
-            assertTrue(lag.compareTo(Duration.ofSeconds(1)) < 0, "a skipped slot never runs late: " + attempt);
+            assertTrue(lag.compareTo(INTERVAL) < 0, "a skipped slot never runs late: " + attempt);
         }
         assertEquals(0, service.linesContaining(" ERROR ").size(), service::said);
         assertEquals(0, service.linesContaining(" WARN ").size(), service::said);

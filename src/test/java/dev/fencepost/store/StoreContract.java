@@ -1425,13 +1425,13 @@ abstract class StoreContract extends Contract {
                     true,
                     1,
                     null,
-                    "reason-4711",
-                    "result-4711".getBytes(StandardCharsets.UTF_8),
-                    "output-4711");
+                    "reason-hidden",
+                    "result-hidden".getBytes(StandardCharsets.UTF_8),
+                    "output-hidden");
             refused(old, secret);
             stored(next, secret);
             String events = site().rows("select * from write_event").toString();
-            assertFalse(events.contains("4711"), events);
+            assertFalse(events.contains("hidden"), events);
         }
 
         @Test

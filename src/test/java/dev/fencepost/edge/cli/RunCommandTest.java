@@ -101,7 +101,7 @@ class RunCommandTest {
                             .filter(path -> path.startsWith("/ping"))
                             .toList());
             assertEquals("it is ***\n", new String(receiver.requests.get(1).body(), StandardCharsets.UTF_8), "masked");
-            assertFalse(run.err().contains("abc"), run.err());
+            assertFalse(run.err().contains("ping/abc"), run.err());
         }
     }
 

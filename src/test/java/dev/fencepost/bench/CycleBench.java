@@ -1,8 +1,5 @@
 package dev.fencepost.bench;
 
-import com.github.kagkarlsson.scheduler.Scheduler;
-import com.github.kagkarlsson.scheduler.task.helper.OneTimeTask;
-import com.github.kagkarlsson.scheduler.task.helper.Tasks;
 import dev.fencepost.Store;
 import dev.fencepost.bench.Slices.Contestant;
 import dev.fencepost.edge.host.SystemThreads;
@@ -22,35 +19,24 @@ import dev.fencepost.run.Rig;
 import dev.fencepost.run.Start;
 import dev.fencepost.schedule.Slot;
 import io.agroal.api.AgroalDataSource;
-import io.agroal.api.configuration.supplier.AgroalDataSourceConfigurationSupplier;
-import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.PreparedStatement;
-import java.sql.SQLException;
-import java.sql.Statement;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.Callable;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.IntFunction;
 import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import net.javacrumbs.shedlock.core.LockConfiguration;
 import net.javacrumbs.shedlock.core.SimpleLock;
 import net.javacrumbs.shedlock.provider.jdbctemplate.JdbcTemplateLockProvider;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -65,50 +51,31 @@ class CycleBench {
     private static final int ROUNDS = Integer.getInteger("bench.rounds", 40);
     private static final Duration SLICE = Duration.ofMillis(Long.getLong("bench.slice-millis", 250));
     private static final Duration TTL = Duration.ofMinutes(10);
+    private static final int SCHEDULED = 5_000;
     private static final Owner OWNER = new Owner("bench");
     private static final Completion SUCCESS = new Completion(Outcome.SUCCEEDED, true, true, 0, null, null, null, null);
-    private static final Pattern TPS = Pattern.compile("tps = ([0-9.]+) \\(without");
 
     @TempDir
     private Path folder;
 
-    private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
     private final AtomicLong numbers = new AtomicLong();
+    private Slices slices;
+
+    @BeforeEach
+    void begin() {
+        slices = new Slices(ROUNDS, SLICE, folder);
+    }
 
     @AfterEach
     void end() {
-        threads.shutdownNow();
-    }
-
-    /** What one client does again and again. */
-    private interface Client extends Callable<Integer> {}
-
-    private double perSecond(int clients, IntFunction<Client> client) throws Exception {
-        long began = System.nanoTime();
-        long end = began + SLICE.toNanos();
-        List<Future<Long>> all = new ArrayList<>();
-        for (int i = 0; i < clients; i++) {
-            Client mine = client.apply(i);
-            all.add(threads.submit(() -> {
-                long count = 0;
-                while (System.nanoTime() < end) {
-                    count += mine.call();
-                }
-                return count;
-            }));
-        }
-        long count = 0;
-        for (Future<Long> each : all) {
-            count += each.get();
-        }
-        return count * 1e9 / (System.nanoTime() - began);
+        slices.close();
     }
 
     private static RunId newRun() {
         return new RunId(UUID.randomUUID());
     }
 
-    private Client ticks(Store store, int client) {
+    private Callable<Integer> ticks(Store store, int client) {
         Job job = Rig.job("tick-" + numbers.incrementAndGet() + "-" + client);
         return () -> {
             Slot slot = Slot.at(Instant.EPOCH.plusSeconds(numbers.incrementAndGet()));
@@ -121,7 +88,7 @@ class CycleBench {
         };
     }
 
-    private static Client leases(Store store, int client) {
+    private static Callable<Integer> leases(Store store, int client) {
         String resource = "lease-" + client;
         return () -> {
             Lease lease = granted(store, resource);
@@ -133,7 +100,7 @@ class CycleBench {
         };
     }
 
-    private static Client claimsAndReleases(Store store, int client) {
+    private static Callable<Integer> claimsAndReleases(Store store, int client) {
         String resource = "pair-" + client;
         return () -> {
             store.release(granted(store, resource));
@@ -148,7 +115,7 @@ class CycleBench {
         throw new IllegalStateException("refused, though nobody else wants it");
     }
 
-    private static Client locks(JdbcTemplateLockProvider provider, int client, boolean extended) {
+    private static Callable<Integer> locks(JdbcTemplateLockProvider provider, int client, boolean extended) {
         String name = "lock-" + client;
         return () -> {
             SimpleLock lock = provider.lock(new LockConfiguration(Instant.now(), name, TTL, Duration.ZERO))
@@ -161,166 +128,63 @@ class CycleBench {
         };
     }
 
-    private static EmbeddedPostgres durableServer() throws Exception {
-        return EmbeddedPostgres.builder()
-                .setServerConfig("fsync", "on")
-                .setServerConfig("synchronous_commit", "on")
-                .setServerConfig("full_page_writes", "on")
-                .setServerConfig("shared_buffers", "256MB")
-                .setServerConfig("max_wal_size", "2GB")
-                .start();
-    }
-
-    private static JdbcStore store(EmbeddedPostgres server) {
-        return JdbcStore.postgres(
-                "jdbc:postgresql://localhost:" + server.getPort() + "/postgres",
-                "postgres",
-                null,
-                "postgres",
-                event -> {});
-    }
-
-    private static AgroalDataSource pool(EmbeddedPostgres server, int clients) throws SQLException {
-        return AgroalDataSource.from(new AgroalDataSourceConfigurationSupplier()
-                .connectionPoolConfiguration(pool -> pool.maxSize(clients)
-                        .acquisitionTimeout(Duration.ofSeconds(30))
-                        .connectionFactoryConfiguration(
-                                factory -> factory.jdbcUrl(server.getJdbcUrl("postgres", "postgres")))));
-    }
-
-    private static void run(Connection connection, String... statements) {
-        try (Statement statement = connection.createStatement()) {
-            for (String each : statements) {
-                statement.execute(each);
-            }
-        } catch (SQLException e) {
-            throw new IllegalStateException(e);
-        }
-    }
-
     @ParameterizedTest
     @ValueSource(ints = {1, 8, 32})
     void onPostgres(int clients) throws Exception {
-        try (EmbeddedPostgres server = durableServer();
-                Connection connection = DriverManager.getConnection(server.getJdbcUrl("postgres", "postgres"));
-                JdbcStore store = store(server);
-                AgroalDataSource pool = pool(server, Math.min(clients + 2, 34))) {
+        try (DurablePostgres server = DurablePostgres.start();
+                Connection connection = server.connect(DurablePostgres.DATABASE);
+                JdbcStore store = server.store(DurablePostgres.DATABASE);
+                AgroalDataSource pool = server.pool(clients + 2)) {
             store.prepare();
-            run(
-                    connection,
-                    """
+            Script.run(connection, """
                     create table shedlock (name varchar(64) primary key, lock_until timestamp not null,
-                        locked_at timestamp not null, locked_by varchar(255) not null)""",
-                    """
-                    create table scheduled_tasks (task_name text not null, task_instance text not null, task_data bytea,
-                        execution_time timestamptz not null, picked boolean not null, picked_by text,
-                        last_success timestamptz, last_failure timestamptz, consecutive_failures int,
-                        last_heartbeat timestamptz, version bigint not null, priority smallint,
-                        primary key (task_name, task_instance))""",
-                    "create index on scheduled_tasks (execution_time)",
-                    "create index on scheduled_tasks (last_heartbeat)");
+                        locked_at timestamp not null, locked_by varchar(255) not null)""");
+            DbScheduler.createTable(connection);
             JdbcTemplateLockProvider shedLock =
                     new JdbcTemplateLockProvider(JdbcTemplateLockProvider.Configuration.builder()
                             .withJdbcTemplate(new JdbcTemplate(pool))
                             .usingDbTime()
                             .build());
-            Slices slices = new Slices(ROUNDS, folder);
             String size = clients + (clients == 1 ? " client" : " clients");
-            Contestant ticks = new Contestant("Fencepost", () -> perSecond(clients, i -> ticks(store, i)));
             slices.compare(
                     "tick, " + size,
                     List.of(
-                            ticks,
+                            new Contestant("Fencepost", () -> slices.perSecond(clients, i -> ticks(store, i))),
                             new Contestant("pgbench, same statements", () -> pgbench(server, clients)),
                             new Contestant(
                                     "ShedLock 7.5.0, lock and unlock alone",
-                                    () -> perSecond(clients, i -> locks(shedLock, i, false))),
+                                    () -> slices.perSecond(clients, i -> locks(shedLock, i, false))),
                             new Contestant(
                                     "db-scheduler 16.7.1, fetch",
-                                    () -> fillScheduler(connection),
-                                    () -> dbScheduler(pool, clients))));
+                                    () -> DbScheduler.fillUp(connection, SCHEDULED),
+                                    () -> DbScheduler.perSecond(
+                                            pool,
+                                            clients,
+                                            settings -> settings.pollingInterval(Duration.ofMillis(20)),
+                                            SLICE))));
             slices.compare(
                     "lease, " + size,
                     List.of(
-                            new Contestant("Fencepost", () -> perSecond(clients, i -> leases(store, i))),
+                            new Contestant("Fencepost", () -> slices.perSecond(clients, i -> leases(store, i))),
                             new Contestant(
                                     "ShedLock 7.5.0, lock, extend, unlock",
-                                    () -> perSecond(clients, i -> locks(shedLock, i, true)))));
+                                    () -> slices.perSecond(clients, i -> locks(shedLock, i, true)))));
             slices.compare(
                     "claim and release, " + size,
                     List.of(
-                            new Contestant("Fencepost", () -> perSecond(clients, i -> claimsAndReleases(store, i))),
+                            new Contestant(
+                                    "Fencepost", () -> slices.perSecond(clients, i -> claimsAndReleases(store, i))),
                             new Contestant(
                                     "ShedLock 7.5.0, lock and unlock",
-                                    () -> perSecond(clients, i -> locks(shedLock, i, false)))));
-        }
-    }
-
-    private static void fillScheduler(Connection connection) {
-        run(
-                connection,
-                "insert into scheduled_tasks (task_name, task_instance, execution_time, picked, version, priority)"
-                        + " select 'bench', '" + UUID.randomUUID() + "-' || n, now() - interval '1 hour', false, 1, 0"
-                        + " from generate_series(1, 5000) n");
-    }
-
-    /** Each task is picked by a statement of its own; when it is done, its row is deleted. */
-    private static double dbScheduler(AgroalDataSource pool, int clients) throws InterruptedException {
-        AtomicLong count = new AtomicLong();
-        OneTimeTask<Void> task = Tasks.oneTime("bench").execute((instance, context) -> count.incrementAndGet());
-        Scheduler scheduler = Scheduler.create(pool, task)
-                .threads(clients)
-                .pollingInterval(Duration.ofMillis(20))
-                .build();
-        scheduler.start();
-        try {
-            while (count.get() == 0) {
-                Thread.sleep(1); // its start does not count
-            }
-            long before = count.get();
-            long began = System.nanoTime();
-            Thread.sleep(SLICE); // the length of the slice
-            return (count.get() - before) * 1e9 / (System.nanoTime() - began);
-        } finally {
-            scheduler.stop();
+                                    () -> slices.perSecond(clients, i -> locks(shedLock, i, false)))));
         }
     }
 
     /** A new name for the jobs of each slice, so that the token of a run is its number. */
-    private double pgbench(EmbeddedPostgres server, int clients) throws Exception {
-        Path file = Files.writeString(folder.resolve("script.sql"), script());
-        Process pgbench = new ProcessBuilder(
-                        "pgbench",
-                        "-n",
-                        "-M",
-                        "prepared",
-                        "-c",
-                        "" + clients,
-                        "-j",
-                        "" + Math.min(clients, 2),
-                        "-t",
-                        "" + transactions,
-                        "-D",
-                        "k=0",
-                        "-D",
-                        "bench=" + ThreadLocalRandom.current().nextInt(Integer.MAX_VALUE),
-                        "-f",
-                        file.toString(),
-                        "-h",
-                        "localhost",
-                        "-p",
-                        "" + server.getPort(),
-                        "-U",
-                        "postgres",
-                        "postgres")
-                .redirectErrorStream(true)
-                .start();
-        String said = new String(pgbench.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        Matcher tps = TPS.matcher(said);
-        if (pgbench.waitFor() != 0 || !tps.find() || said.contains("aborted")) {
-            throw new IllegalStateException(said);
-        }
-        double rate = Double.parseDouble(tps.group(1));
+    private double pgbench(DurablePostgres server, int clients) throws Exception {
+        String bench = "bench=" + ThreadLocalRandom.current().nextInt(Integer.MAX_VALUE);
+        double rate =
+                server.pgbench(folder, script(), clients, List.of("-t", "" + transactions, "-D", "k=0", "-D", bench));
         transactions = Math.max(5, (int) (rate * SLICE.toMillis() / 1_000 / clients));
         return rate;
     }
@@ -378,23 +242,22 @@ class CycleBench {
                 Connection bare = DriverManager.getConnection("jdbc:sqlite:" + folder.resolve("bare.db")
                         + "?journal_mode=WAL&synchronous=FULL&busy_timeout=20000")) {
             store.prepare();
-            run(bare, "create table bare (id text primary key, fence integer, text text)");
+            Script.run(bare, "create table bare (id text primary key, fence integer, text text)");
             try (PreparedStatement write = bare.prepareStatement("insert into bare values (?, 1, 'x')"
                     + " on conflict (id) do update set fence = fence + 1, text = excluded.text")) {
-                new Slices(ROUNDS, folder)
-                        .compare(
-                                "tick, " + clients + (clients == 1 ? " client" : " clients"),
-                                List.of(
-                                        new Contestant("Fencepost", () -> perSecond(clients, i -> ticks(store, i))),
-                                        new Contestant(
-                                                "bare driver, three commits of one row, one client",
-                                                () -> perSecond(1, i -> () -> {
-                                                    for (int k = 0; k < 3; k++) {
-                                                        write.setString(1, "row-" + i);
-                                                        write.executeUpdate();
-                                                    }
-                                                    return 1;
-                                                }))));
+                slices.compare(
+                        "tick, " + clients + (clients == 1 ? " client" : " clients"),
+                        List.of(
+                                new Contestant("Fencepost", () -> slices.perSecond(clients, i -> ticks(store, i))),
+                                new Contestant(
+                                        "bare driver, three commits of one row, one client",
+                                        () -> slices.perSecond(1, i -> () -> {
+                                            for (int k = 0; k < 3; k++) {
+                                                write.setString(1, "row-" + i);
+                                                write.executeUpdate();
+                                            }
+                                            return 1;
+                                        }))));
             }
         }
     }

@@ -145,7 +145,7 @@ class EffectBench {
         long heapHalfway = 0;
         while (confirmed.get() < EFFECTS) {
             dispatcher.wake();
-            Thread.sleep(100); // as the node does, only more often
+            Thread.sleep(100); // the dispatcher looks at intervals, as the node lets it, only more often
             if (heapHalfway == 0 && confirmed.get() > EFFECTS / 2) {
                 heapHalfway = heapMiB();
             }

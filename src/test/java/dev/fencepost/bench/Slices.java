@@ -5,17 +5,22 @@ import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.function.IntFunction;
 import java.util.stream.IntStream;
 
 /**
  * Contestants take turns, slice by slice, in an order that turns too. What a machine gives changes from second to second, so a ratio is of
  * two slices of one round, and the median of the ratios is what counts. The first round does not.
  */
-final class Slices {
+final class Slices implements AutoCloseable {
 
     /** @param slice works for the length of a slice, and says how much it did a second */
     record Contestant(String name, Runnable before, Callable<Double> slice) {
@@ -25,12 +30,41 @@ final class Slices {
     }
 
     private final int rounds;
+    private final Duration length;
     private final Path disk;
+    private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
 
     /** @param disk a folder on the disk whose fsync is measured before each slice */
-    Slices(int rounds, Path disk) {
+    Slices(int rounds, Duration length, Path disk) {
         this.rounds = rounds;
+        this.length = length;
         this.disk = disk;
+    }
+
+    /**
+     * A slice of so many clients, each in a thread of its own.
+     *
+     * @param client what the client of this number, from 0, does again and again, and how much that was
+     */
+    double perSecond(int clients, IntFunction<Callable<Integer>> client) throws Exception {
+        long began = System.nanoTime();
+        long end = began + length.toNanos();
+        List<Future<Long>> all = new ArrayList<>();
+        for (int i = 0; i < clients; i++) {
+            Callable<Integer> mine = client.apply(i);
+            all.add(threads.submit(() -> {
+                long count = 0;
+                while (System.nanoTime() < end) {
+                    count += mine.call();
+                }
+                return count;
+            }));
+        }
+        long count = 0;
+        for (Future<Long> each : all) {
+            count += each.get();
+        }
+        return count * 1e9 / (System.nanoTime() - began);
     }
 
     /** A line of the table for each: its rate, and the ratio of the first one's rate to its own. */
@@ -83,7 +117,7 @@ final class Slices {
                 Locale.ROOT, "%.2f (%.2f–%.2f)", quantile(ratios, 0.5), quantile(ratios, 0.25), quantile(ratios, 0.75));
     }
 
-    static double quantile(List<Double> values, double part) {
+    private static double quantile(List<Double> values, double part) {
         List<Double> sorted = values.stream().sorted().toList();
         double at = part * (sorted.size() - 1);
         int low = (int) at;
@@ -100,5 +134,10 @@ final class Slices {
             file.force(false);
             return (System.nanoTime() - began) / 1e3;
         }
+    }
+
+    @Override
+    public void close() {
+        threads.shutdownNow();
     }
 }

@@ -1,9 +1,7 @@
 package dev.fencepost.bench;
 
-import com.github.kagkarlsson.scheduler.Scheduler;
-import com.github.kagkarlsson.scheduler.task.helper.OneTimeTask;
-import com.github.kagkarlsson.scheduler.task.helper.Tasks;
 import dev.fencepost.Store;
+import dev.fencepost.bench.Slices.Contestant;
 import dev.fencepost.edge.host.SystemThreads;
 import dev.fencepost.edge.host.SystemTime;
 import dev.fencepost.edge.jdbc.JdbcStore;
@@ -16,31 +14,21 @@ import dev.fencepost.work.ItemResult;
 import dev.fencepost.work.NewItem;
 import dev.fencepost.work.WorkAnswer;
 import io.agroal.api.AgroalDataSource;
-import io.agroal.api.configuration.supplier.AgroalDataSourceConfigurationSupplier;
-import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
-import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.UUID;
 import java.util.concurrent.Callable;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
-import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -53,80 +41,32 @@ import org.junit.jupiter.api.io.TempDir;
 class WorkBench {
 
     private static final int ROUNDS = Integer.getInteger("bench.rounds", 7);
-    private static final int SLICE_SECONDS = Integer.getInteger("bench.slice-seconds", 3);
+    private static final Duration SLICE = Duration.ofSeconds(Integer.getInteger("bench.slice-seconds", 3));
     private static final int CLIENTS = 8;
     private static final int QUEUE_LENGTH = 100_000;
     private static final int MANY_DONE = 1_000_000;
     private static final Owner OWNER = new Owner("bench");
     private static final Duration TTL = Duration.ofMinutes(1);
-    private static final Pattern TPS = Pattern.compile("tps = ([0-9.]+) \\(without");
 
     @TempDir
     private Path folder;
 
-    private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
     private final List<String> table = new ArrayList<>();
+    private Slices slices;
+
+    @BeforeEach
+    void begin() {
+        slices = new Slices(ROUNDS, SLICE, folder);
+    }
 
     @AfterEach
     void end() {
-        threads.shutdownNow();
+        slices.close();
         table.forEach(System.out::println);
     }
 
-    /** Something that handles items for the length of a slice, and says how many a second. */
-    private record Contestant(String name, Runnable before, Callable<Double> slice) {}
-
-    private static double median(List<Double> values) {
-        return quantile(values, 0.5);
-    }
-
-    private static double quantile(List<Double> values, double part) {
-        List<Double> sorted = values.stream().sorted().toList();
-        double at = part * (sorted.size() - 1);
-        int low = (int) at;
-        int high = Math.min(low + 1, sorted.size() - 1);
-        return sorted.get(low) + (at - low) * (sorted.get(high) - sorted.get(low));
-    }
-
-    /** One line for each: its rate, and the ratio of the first one's rate to its own. */
     private void compare(String what, List<Contestant> contestants) throws Exception {
-        List<List<Double>> rates = contestants.stream()
-                .<List<Double>>map(each -> new ArrayList<>())
-                .toList();
-        for (int round = 0; round <= ROUNDS; round++) {
-            for (int turn = 0; turn < contestants.size(); turn++) {
-                int who = (turn + round) % contestants.size();
-                contestants.get(who).before().run();
-                double rate = contestants.get(who).slice().call();
-                if (round > 0) {
-                    rates.get(who).add(rate);
-                }
-            }
-        }
-        for (int who = 0; who < contestants.size(); who++) {
-            List<Double> mine = rates.get(who);
-            List<Double> first = rates.getFirst();
-            List<Double> ratios = IntStream.range(0, mine.size())
-                    .mapToObj(i -> first.get(i) / mine.get(i))
-                    .toList();
-            table.add(String.format(
-                    Locale.ROOT,
-                    "| %s | %s | %.0f | %.0f–%.0f | %s |",
-                    what,
-                    contestants.get(who).name(),
-                    median(mine),
-                    quantile(mine, 0.25),
-                    quantile(mine, 0.75),
-                    who == 0
-                            ? ""
-                            : String.format(
-                                    Locale.ROOT,
-                                    "%.2f (%.2f–%.2f)",
-                                    median(ratios),
-                                    quantile(ratios, 0.25),
-                                    quantile(ratios, 0.75))));
-            System.out.println(table.getLast());
-        }
+        table.addAll(slices.compare(what, contestants));
     }
 
     private void header(String title) {
@@ -136,23 +76,7 @@ class WorkBench {
     }
 
     private double perSecond(Callable<Integer> some) throws Exception {
-        long began = System.nanoTime();
-        long end = began + Duration.ofSeconds(SLICE_SECONDS).toNanos();
-        List<Future<Long>> clients = new ArrayList<>();
-        for (int i = 0; i < CLIENTS; i++) {
-            clients.add(threads.submit(() -> {
-                long count = 0;
-                while (System.nanoTime() < end) {
-                    count += some.call();
-                }
-                return count;
-            }));
-        }
-        long count = 0;
-        for (Future<Long> client : clients) {
-            count += client.get();
-        }
-        return count * 1e9 / (System.nanoTime() - began);
+        return slices.perSecond(CLIENTS, i -> some);
     }
 
     private static RunId newRun() {
@@ -194,31 +118,11 @@ class WorkBench {
         return 1;
     }
 
-    private static void run(Connection connection, String... statements) {
-        try (Statement statement = connection.createStatement()) {
-            for (String each : statements) {
-                statement.execute(each);
-            }
-        } catch (SQLException e) {
-            throw new IllegalStateException(e);
-        }
-    }
-
-    private static long count(Connection connection, String query) {
-        try (Statement statement = connection.createStatement();
-                ResultSet row = statement.executeQuery(query)) {
-            row.next();
-            return row.getLong(1);
-        } catch (SQLException e) {
-            throw new IllegalStateException(e);
-        }
-    }
-
     /** Items straight into the table, under ids that nobody else uses. */
     private static void insert(Connection connection, String now, String state, long number, boolean sqlite) {
         String ended = state.equals("DONE") ? now : "null";
         String prefix = "'" + UUID.randomUUID() + "-'";
-        run(
+        Script.run(
                 connection,
                 "insert into work_item (id, queue, state, priority, max_attempts, enqueued_at, ended_at) select "
                         + prefix
@@ -231,7 +135,7 @@ class WorkBench {
 
     private static void fillUp(Connection connection, String now, boolean sqlite) {
         long missing = QUEUE_LENGTH
-                - count(connection, "select count(*) from work_item where queue = 'q' and state = 'READY'");
+                - Script.count(connection, "select count(*) from work_item where queue = 'q' and state = 'READY'");
         if (missing > 0) {
             insert(connection, now, "READY", missing, sqlite);
         }
@@ -239,22 +143,11 @@ class WorkBench {
 
     @Test
     void onPostgres() throws Exception {
-        try (EmbeddedPostgres server = EmbeddedPostgres.builder()
-                        .setServerConfig("fsync", "on")
-                        .setServerConfig("synchronous_commit", "on")
-                        .setServerConfig("full_page_writes", "on")
-                        .setServerConfig("shared_buffers", "256MB")
-                        .setServerConfig("max_wal_size", "2GB")
-                        .start();
-                Connection connection = DriverManager.getConnection(server.getJdbcUrl("postgres", "postgres"));
-                JdbcStore store = JdbcStore.postgres(
-                        server.getJdbcUrl("postgres", "postgres").replaceAll("[?].*", ""),
-                        "postgres",
-                        null,
-                        "postgres",
-                        event -> {})) {
+        try (DurablePostgres server = DurablePostgres.start();
+                Connection connection = server.connect(DurablePostgres.DATABASE);
+                JdbcStore store = server.store(DurablePostgres.DATABASE)) {
             store.prepare();
-            try (AgroalDataSource pool = pool(server)) {
+            try (AgroalDataSource pool = server.pool(CLIENTS + 2)) {
                 onPostgres(server, connection, store, pool);
             }
         }
@@ -263,12 +156,7 @@ class WorkBench {
     /** The same claims on two databases of one server, which take turns: what is done, and what waits, must cost a claim nothing. */
     @Test
     void growth() throws Exception {
-        try (EmbeddedPostgres server = EmbeddedPostgres.builder()
-                        .setServerConfig("fsync", "on")
-                        .setServerConfig("synchronous_commit", "on")
-                        .setServerConfig("shared_buffers", "256MB")
-                        .setServerConfig("max_wal_size", "2GB")
-                        .start();
+        try (DurablePostgres server = DurablePostgres.start();
                 Grown small = Grown.of(server, "small", 0, 1_000);
                 Grown done = Grown.of(server, "many_done", MANY_DONE, 1_000);
                 Grown waiting = Grown.of(server, "many_waiting", 0, QUEUE_LENGTH)) {
@@ -292,26 +180,25 @@ class WorkBench {
 
         private static final int OF_A_SLICE = 30_000;
 
-        static Grown of(EmbeddedPostgres server, String name, int done, int waiting) throws SQLException {
-            try (Connection admin = DriverManager.getConnection(server.getJdbcUrl("postgres", "postgres"))) {
-                run(admin, "create database " + name);
+        static Grown of(DurablePostgres server, String name, int done, int waiting) throws SQLException {
+            try (Connection admin = server.connect(DurablePostgres.DATABASE)) {
+                Script.run(admin, "create database " + name);
             }
-            String url = server.getJdbcUrl("postgres", name).replaceAll("[?].*", "");
-            JdbcStore store = JdbcStore.postgres(url, "postgres", null, name, event -> {});
+            JdbcStore store = server.store(name);
             store.prepare();
-            Connection connection = DriverManager.getConnection(url, "postgres", null);
+            Connection connection = server.connect(name);
             if (done > 0) {
                 insert(connection, "clock_timestamp()", "DONE", done, false);
             }
             Grown grown = new Grown(name.replace('_', ' '), connection, store, waiting + OF_A_SLICE);
             grown.fillUp();
-            run(connection, "vacuum analyze work_item", "checkpoint");
+            Script.run(connection, "vacuum analyze work_item", "checkpoint");
             return grown;
         }
 
         void fillUp() {
-            long missing =
-                    waiting - count(connection, "select count(*) from work_item where queue = 'q' and state = 'READY'");
+            long missing = waiting
+                    - Script.count(connection, "select count(*) from work_item where queue = 'q' and state = 'READY'");
             if (missing > 0) {
                 insert(connection, "clock_timestamp()", "READY", missing, false);
             }
@@ -324,34 +211,18 @@ class WorkBench {
         }
     }
 
-    private static AgroalDataSource pool(EmbeddedPostgres server) throws SQLException {
-        return AgroalDataSource.from(new AgroalDataSourceConfigurationSupplier()
-                .connectionPoolConfiguration(pool -> pool.maxSize(CLIENTS + 2)
-                        .acquisitionTimeout(Duration.ofSeconds(30))
-                        .connectionFactoryConfiguration(
-                                factory -> factory.jdbcUrl(server.getJdbcUrl("postgres", "postgres")))));
-    }
-
-    private void onPostgres(EmbeddedPostgres server, Connection connection, Store store, AgroalDataSource pool)
+    private void onPostgres(DurablePostgres server, Connection connection, Store store, AgroalDataSource pool)
             throws Exception {
         String now = "clock_timestamp()";
         Runnable nothing = () -> {};
-        run(
-                connection,
-                """
-                create table scheduled_tasks (task_name text not null, task_instance text not null, task_data bytea,
-                    execution_time timestamptz not null, picked boolean not null, picked_by text, last_success timestamptz,
-                    last_failure timestamptz, consecutive_failures int, last_heartbeat timestamptz, version bigint not null,
-                    priority smallint, primary key (task_name, task_instance))""",
-                "create index on scheduled_tasks (execution_time)",
-                "create index on scheduled_tasks (last_heartbeat)");
+        DbScheduler.createTable(connection);
         for (int done : new int[] {0, MANY_DONE}) {
             if (done > 0) {
                 insert(connection, now, "DONE", done, false);
             }
             Runnable full = () -> fillUp(connection, now, false);
             full.run();
-            run(connection, "vacuum analyze work_item", "checkpoint");
+            Script.run(connection, "vacuum analyze work_item", "checkpoint");
             header(String.format(
                     Locale.ROOT,
                     "PostgreSQL, %d clients, %,d items done at the beginning, %,d waiting",
@@ -376,7 +247,7 @@ class WorkBench {
                             new Contestant("pgbench, same statements", full, () -> pgbench(server, claimScript(50))),
                             new Contestant(
                                     "db-scheduler 16.7.1, lock-and-fetch",
-                                    () -> fillScheduler(connection),
+                                    () -> DbScheduler.fillUp(connection, QUEUE_LENGTH),
                                     () -> dbScheduler(pool))));
             compare(
                     "claim 50, complete together",
@@ -385,7 +256,7 @@ class WorkBench {
                                     "Fencepost", full, () -> perSecond(() -> claimAndCompleteTogether(store, 50))),
                             new Contestant(
                                     "db-scheduler 16.7.1, lock-and-fetch",
-                                    () -> fillScheduler(connection),
+                                    () -> DbScheduler.fillUp(connection, QUEUE_LENGTH),
                                     () -> dbScheduler(pool))));
             looks(store);
         }
@@ -410,36 +281,13 @@ class WorkBench {
         }
     }
 
-    private static void fillScheduler(Connection connection) {
-        long missing = QUEUE_LENGTH - count(connection, "select count(*) from scheduled_tasks");
-        run(
-                connection,
-                "insert into scheduled_tasks (task_name, task_instance, execution_time, picked, version, priority)"
-                        + " select 'bench', '" + UUID.randomUUID() + "-' || n, now() - interval '1 hour', false, 1, 0"
-                        + " from generate_series(1, " + missing + ") n");
-    }
-
-    /** As many workers as we have, batches of as many as we claim. It deletes what is done, and keeps no record of it. */
+    /** As many workers as we have, batches of as many as we claim. */
     private static double dbScheduler(AgroalDataSource pool) throws InterruptedException {
-        AtomicLong count = new AtomicLong();
-        OneTimeTask<Void> task = Tasks.oneTime("bench").execute((instance, context) -> count.incrementAndGet());
-        Scheduler scheduler = Scheduler.create(pool, task)
-                .threads(CLIENTS)
-                .pollUsingLockAndFetch(0.5, 50.0 / CLIENTS)
-                .pollingInterval(Duration.ofMillis(50))
-                .build();
-        scheduler.start();
-        try {
-            while (count.get() == 0) {
-                Thread.sleep(1); // its start does not count
-            }
-            long before = count.get();
-            long began = System.nanoTime();
-            Thread.sleep(Duration.ofSeconds(SLICE_SECONDS)); // the length of the slice
-            return (count.get() - before) * 1e9 / (System.nanoTime() - began);
-        } finally {
-            scheduler.stop();
-        }
+        return DbScheduler.perSecond(
+                pool,
+                CLIENTS,
+                settings -> settings.pollUsingLockAndFetch(0.5, 50.0 / CLIENTS).pollingInterval(Duration.ofMillis(50)),
+                SLICE);
     }
 
     private static String with(String statement, String... values) {
@@ -508,38 +356,8 @@ class WorkBench {
         return script + "commit;\n\\endpipeline\n";
     }
 
-    private double pgbench(EmbeddedPostgres server, String script) throws Exception {
-        Path file = Files.writeString(folder.resolve("script.sql"), script);
-        Process pgbench = new ProcessBuilder(
-                        "pgbench",
-                        "-n",
-                        "-M",
-                        "prepared",
-                        "-c",
-                        "" + CLIENTS,
-                        "-j",
-                        "2",
-                        "-T",
-                        "" + SLICE_SECONDS,
-                        "-D",
-                        "k=1000",
-                        "-f",
-                        file.toString(),
-                        "-h",
-                        "localhost",
-                        "-p",
-                        "" + server.getPort(),
-                        "-U",
-                        "postgres",
-                        "postgres")
-                .redirectErrorStream(true)
-                .start();
-        String said = new String(pgbench.getInputStream().readAllBytes(), java.nio.charset.StandardCharsets.UTF_8);
-        Matcher tps = TPS.matcher(said);
-        if (pgbench.waitFor() != 0 || !tps.find() || said.contains("aborted")) {
-            throw new IllegalStateException(said);
-        }
-        return Double.parseDouble(tps.group(1));
+    private double pgbench(DurablePostgres server, String script) throws Exception {
+        return server.pgbench(folder, script, CLIENTS, List.of("-T", "" + SLICE.toSeconds(), "-D", "k=1000"));
     }
 
     @Test
@@ -556,7 +374,7 @@ class WorkBench {
                 }
                 Runnable full = () -> fillUp(connection, now, true);
                 full.run();
-                run(connection, "analyze", "pragma wal_checkpoint(truncate)");
+                Script.run(connection, "analyze", "pragma wal_checkpoint(truncate)");
                 header(String.format(
                         Locale.ROOT,
                         "SQLite, %d clients, %,d items done at the beginning, %,d waiting",
@@ -594,12 +412,11 @@ class WorkBench {
         Callable<Double> commits = () -> {
             try (Connection bare = DriverManager.getConnection(
                     "jdbc:sqlite:" + file + "?journal_mode=WAL&synchronous=FULL&busy_timeout=20000")) {
-                run(bare, "create table if not exists bare (text text)");
+                Script.run(bare, "create table if not exists bare (text text)");
                 long began = System.nanoTime();
                 long count = 0;
-                while (System.nanoTime() - began
-                        < Duration.ofSeconds(SLICE_SECONDS).toNanos()) {
-                    run(bare, "insert into bare values ('x')");
+                while (System.nanoTime() - began < SLICE.toNanos()) {
+                    Script.run(bare, "insert into bare values ('x')");
                     count++;
                 }
                 return count * 1e9 / (System.nanoTime() - began);

@@ -69,10 +69,7 @@ class BusyWriterIT {
             Wait.until(
                     Duration.ofSeconds(20),
                     () -> "ticks go on; " + service.said(),
-                    () -> rows.ticks("tick", "SUCCEEDED").stream()
-                                    .filter(tick -> tick.at().isAfter(end))
-                                    .count()
-                            >= 2);
+                    () -> rows.successesAfter("tick", end) >= 2);
             scene.touch("go");
             Wait.until(
                     Duration.ofSeconds(10),

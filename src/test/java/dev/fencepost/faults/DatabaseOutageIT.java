@@ -136,10 +136,7 @@ class DatabaseOutageIT {
                     RECOVERY,
                     service::said,
                     () -> service.get("/q/health/ready").isUp()
-                            && rows.ticks("tick", "SUCCEEDED").stream()
-                                            .filter(tick -> tick.at().isAfter(end))
-                                            .count()
-                                    >= 2
+                            && rows.successesAfter("tick", end) >= 2
                             && rows.ticks("once", "SUCCEEDED").size() == 1);
 
             List<Rows.Attempt> once = rows.attempts("once");
@@ -184,10 +181,7 @@ class DatabaseOutageIT {
             Wait.until(
                     RECOVERY,
                     () -> "ticks after the outage; " + service.said(),
-                    () -> rows.ticks("tick", "SUCCEEDED").stream()
-                                    .filter(tick -> tick.at().isAfter(end))
-                                    .count()
-                            >= 2);
+                    () -> rows.successesAfter("tick", end) >= 2);
             scene.touch("go");
             Wait.until(
                     RECOVERY,

@@ -85,10 +85,7 @@ class DiskFullIT {
                     Duration.ofSeconds(30),
                     service::said,
                     () -> service.get("/q/health/ready").isUp()
-                            && rows.ticks("tick", "SUCCEEDED").stream()
-                                            .filter(tick -> tick.at().isAfter(freed))
-                                            .count()
-                                    >= 2
+                            && rows.successesAfter("tick", freed) >= 2
                             && rows.ticks("once", "SUCCEEDED").size() == 1);
             assertEquals("ok", rows.value("pragma integrity_check"));
             List<Rows.Attempt> once = rows.attempts("once");

@@ -16,7 +16,7 @@ import java.util.Set;
 final class PlainJob {
 
     private static final Instant FIRST = Instant.parse("2026-01-01T00:00:00Z");
-    private static final int MOST_ATTEMPTS = 1_000;
+    private static final int MOST_ATTEMPTS = 1_000_000;
 
     private PlainJob() {}
 

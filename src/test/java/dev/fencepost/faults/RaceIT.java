@@ -272,7 +272,7 @@ class RaceIT {
     private static Tally leasesThatAreJustOver(JdbcStore store, List<Racer> racers, int rounds) throws IOException {
         Tally tally = new Tally("completion against take-over at the end of a lease");
         String job = "short";
-        store.register(List.of(RacerMain.job(job, SHORT_LEASE)));
+        store.register(List.of(PlainJob.of(job, SHORT_LEASE)));
         Instant slot = Instant.parse("2026-01-01T00:00:00Z");
         for (int i = 0; i < rounds; i++) {
             slot = slot.plusSeconds(60);
@@ -280,7 +280,7 @@ class RaceIT {
             Start.Started first = assertInstanceOf(
                     Start.Started.class,
                     store.start(
-                            RacerMain.job(job, SHORT_LEASE),
+                            PlainJob.of(job, SHORT_LEASE),
                             Slot.at(slot),
                             new Owner("first"),
                             new RunId(UUID.randomUUID()),
@@ -323,14 +323,14 @@ class RaceIT {
     private static Tally completionsOfOneAttempt(JdbcStore store, List<Racer> racers, int rounds) throws IOException {
         Tally tally = new Tally("completion of one attempt");
         String job = "twins";
-        store.register(List.of(RacerMain.job(job, Duration.ofMinutes(10))));
+        store.register(List.of(PlainJob.of(job, Duration.ofMinutes(10))));
         Instant slot = Instant.parse("2026-01-01T00:00:00Z");
         for (int i = 0; i < rounds; i++) {
             slot = slot.plusSeconds(60);
             Lease lease = assertInstanceOf(
                             Start.Started.class,
                             store.start(
-                                    RacerMain.job(job, Duration.ofMinutes(10)),
+                                    PlainJob.of(job, Duration.ofMinutes(10)),
                                     Slot.at(slot),
                                     new Owner("first"),
                                     new RunId(UUID.randomUUID()),

@@ -11,14 +11,10 @@ import dev.fencepost.lease.Lease;
 import dev.fencepost.lease.Owner;
 import dev.fencepost.lease.RunId;
 import dev.fencepost.lease.StoreException;
-import dev.fencepost.run.Action;
 import dev.fencepost.run.Completed;
 import dev.fencepost.run.Completion;
-import dev.fencepost.run.Job;
 import dev.fencepost.run.Outcome;
 import dev.fencepost.run.Start;
-import dev.fencepost.schedule.CatchUp;
-import dev.fencepost.schedule.Every;
 import dev.fencepost.schedule.Slot;
 import dev.fencepost.work.Body;
 import dev.fencepost.work.Grant;
@@ -32,10 +28,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
-import java.time.ZoneOffset;
 import java.util.List;
-import java.util.Map;
-import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.locks.LockSupport;
 
@@ -105,26 +98,8 @@ final class RacerMain {
         };
     }
 
-    /** With a lease so short that it is over before the next round. */
-    static Job job(String id, Duration ttl) {
-        return new Job(
-                id,
-                new Every(Duration.ofMinutes(1)),
-                ZoneOffset.UTC,
-                new Action.Command(List.of("true"), null, Map.of(), null, null),
-                Set.of(),
-                ttl,
-                null,
-                Duration.ofSeconds(1),
-                CatchUp.DEFAULT,
-                null,
-                1_000_000,
-                null,
-                List.of());
-    }
-
     private String start(String job, String slot) {
-        return switch (store.start(job(job, LONG), Slot.at(Instant.parse(slot)), owner, newRun(), false)) {
+        return switch (store.start(PlainJob.of(job, LONG), Slot.at(Instant.parse(slot)), owner, newRun(), false)) {
             case Start.Started started -> "won " + shown(started.lease());
             case Start.Held held -> "held " + shown(held.by());
             case Start.Closed closed -> "refused " + closed.reason();

@@ -143,6 +143,13 @@ public final class Rows {
     }
 
     /** The job's attempts, first one first. */
+    /** How many slots after this instant have succeeded: whether a job goes on after what befell it. */
+    public long successesAfter(String job, Instant instant) {
+        return ticks(job, "SUCCEEDED").stream()
+                .filter(tick -> tick.at().isAfter(instant))
+                .count();
+    }
+
     public List<Attempt> attempts(String job) {
         return all("select * from attempt where job = '" + job + "' order by fence", row -> {
             byte[] result = row.getBytes("result");

@@ -158,13 +158,7 @@ class UnknownOutcomeIT {
             proxy.mode(Mode.PASS);
 
             Instant back = Instant.now();
-            Wait.until(
-                    Duration.ofSeconds(30),
-                    service::said,
-                    () -> rows.ticks("work", "SUCCEEDED").stream()
-                                    .filter(tick -> tick.at().isAfter(back))
-                                    .count()
-                            >= 2);
+            Wait.until(Duration.ofSeconds(30), service::said, () -> rows.successesAfter("work", back) >= 2);
             List<Rows.Attempt> attempts = rows.attempts("work");
             assertTrue(
                     attempts.stream()

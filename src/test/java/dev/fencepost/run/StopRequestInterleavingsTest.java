@@ -3,7 +3,6 @@ package dev.fencepost.run;
 import java.time.Duration;
 import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
 import org.jetbrains.lincheck.datastructures.Operation;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -13,37 +12,7 @@ import org.junit.jupiter.api.Test;
 public class StopRequestInterleavingsTest {
 
     private final StopRequest request = new StopRequest();
-    private final Stopped child = new Stopped();
-
-    /** Is told under the request's lock. */
-    private static final class Stopped implements ChildProcess {
-        private String graces = "";
-
-        @Override
-        public void stop(Duration grace) {
-            graces += " " + grace.toSeconds();
-        }
-
-        @Override
-        public long pid() {
-            return 1;
-        }
-
-        @Override
-        public @Nullable Exit await(Duration limit) {
-            return null;
-        }
-
-        @Override
-        public long lastOutputBootMillis() {
-            return 0;
-        }
-
-        @Override
-        public Output finish() {
-            return new Output("", 0, false, 0);
-        }
-    }
+    private final StoppedChild child = new StoppedChild();
 
     @Operation
     public boolean timeout() {
@@ -73,7 +42,7 @@ public class StopRequestInterleavingsTest {
     @Operation
     public String told() {
         synchronized (request) {
-            return request.reason() + " " + request.text() + child.graces;
+            return request.reason() + " " + request.text() + " " + child.stops;
         }
     }
 

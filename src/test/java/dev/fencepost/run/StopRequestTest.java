@@ -7,9 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.fencepost.run.StopRequest.Reason;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 class StopRequestTest {
@@ -18,37 +16,7 @@ class StopRequestTest {
     private static final Duration SHORT = Duration.ofSeconds(1);
 
     private final StopRequest stop = new StopRequest();
-    private final Child child = new Child();
-
-    /** Notes the graces it was given. */
-    private static final class Child implements ChildProcess {
-        final List<Duration> stops = new ArrayList<>();
-
-        @Override
-        public long lastOutputBootMillis() {
-            return 0;
-        }
-
-        @Override
-        public void stop(Duration grace) {
-            stops.add(grace);
-        }
-
-        @Override
-        public long pid() {
-            return 1;
-        }
-
-        @Override
-        public @Nullable Exit await(Duration limit) {
-            return null;
-        }
-
-        @Override
-        public Output finish() {
-            return new Output("", 0, false, 0);
-        }
-    }
+    private final StoppedChild child = new StoppedChild();
 
     @Test
     void aRequestStopsTheChildWithItsGrace() {

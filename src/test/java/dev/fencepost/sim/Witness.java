@@ -343,8 +343,9 @@ final class Witness {
         Map<String, Outcome> stored = new LinkedHashMap<>();
         List<String> unfinished = new ArrayList<>();
         for (Job job : jobs) {
-            judgeSlots(job, store.history(job.id(), 100_000), settled);
-            for (Entry entry : store.history(job.id(), 100_000)) {
+            List<Entry> entries = store.history(job.id(), 100_000);
+            judgeSlots(job, entries, settled);
+            for (Entry entry : entries) {
                 String tick = job.id() + "@" + entry.slotKey();
                 Attempt attempt = entry.attempt();
                 if (entry.tickOutcome() == Outcome.SUCCEEDED) {
@@ -362,8 +363,7 @@ final class Witness {
             Instant lastDue = job.schedule().latest(settled);
             hold(
                     lastDue == null
-                            || store.history(job.id(), 100_000).stream()
-                                    .anyMatch(entry -> !last(entry).isBefore(lastDue)),
+                            || entries.stream().anyMatch(entry -> !last(entry).isBefore(lastDue)),
                     "L1: nothing of " + job.id() + " was planned for " + SETTLED_MILLIS + " ms");
         }
         hold(unfinished.isEmpty(), "L: came to no end: " + unfinished);

@@ -20,6 +20,7 @@ import dev.fencepost.schedule.Slot;
 import java.time.Duration;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -41,12 +42,7 @@ class RoundTripsTest {
     void eachStepOfATickWaitsForTheDatabaseOnce() {
         Postgres.Database database = Postgres.newDatabase();
         try (Proxy proxy = new Proxy(database.port());
-                JdbcStore store = JdbcStore.postgres(
-                        "jdbc:postgresql://127.0.0.1:" + proxy.port() + "/" + database.name(),
-                        "postgres",
-                        null,
-                        "postgres",
-                        event -> {})) {
+                JdbcStore store = database.store(proxy.port(), event -> {})) {
             store.prepare();
             Job job = StoreContract.job("job", new Every(Duration.ofMinutes(1)), CatchUp.DEFAULT, null, 2);
             for (int i = 0; i < WARM_UP; i++) {
@@ -76,7 +72,7 @@ class RoundTripsTest {
         }
     }
 
-    private <T> T count(Proxy proxy, String what, java.util.function.Supplier<T> step) {
+    private <T> T count(Proxy proxy, String what, Supplier<T> step) {
         int before = proxy.roundTrips();
         T answer = step.get();
         trips.merge(what, proxy.roundTrips() - before, Integer::sum);

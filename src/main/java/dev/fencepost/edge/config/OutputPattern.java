@@ -21,7 +21,7 @@ final class OutputPattern implements LinePattern {
     private static final long MOST_REPETITIONS = 10_000;
 
     /** Each of them stands inside of the one before, and is read by a call within a call: more of them overflow the stack. */
-    private static final long MOST_OPTIONAL = 300;
+    private static final long MOST_OPEN_REPETITIONS = 300;
 
     /** For each step of the compiled form a search keeps the places of all groups. */
     private static final int MOST_GROUPS = 50;
@@ -68,9 +68,9 @@ final class OutputPattern implements LinePattern {
                             + ": between double quotes YAML makes one of \\b, \\e or \\f",
                     QUOTES);
         }
-        if (optional(text) > MOST_OPTIONAL) {
+        if (openRepetitions(text) > MOST_OPEN_REPETITIONS) {
             throw new BadValueException(
-                    Finding.quote(text) + " has counts such as {1,1000} that leave more than " + MOST_OPTIONAL
+                    Finding.quote(text) + " has counts such as {1,1000} that leave more than " + MOST_OPEN_REPETITIONS
                             + " repetitions open",
                     "write * or + instead of {n,m}");
         }
@@ -103,7 +103,7 @@ final class OutputPattern implements LinePattern {
         return -1;
     }
 
-    private static long optional(String text) {
+    private static long openRepetitions(String text) {
         java.util.regex.Matcher count = COUNT.matcher(text);
         long sum = 0;
         while (count.find()) {

@@ -93,7 +93,7 @@ final class PostgresDatabase implements Database {
                                             + limits.statementMillis() + "; set lock_timeout to "
                                             + limits.lockMillis()
                                             + "; set idle_in_transaction_session_timeout to " + limits.idleMillis()
-                                            + "; " + wholeTransaction(2 * limits.statementMillis()));
+                                            + "; " + transactionTimeout(2 * limits.statementMillis()));
                             if (user != null) {
                                 factory.principal(new NamePrincipal(user));
                             }
@@ -106,7 +106,7 @@ final class PostgresDatabase implements Database {
     }
 
     /** Ends what arrived in part only, which is not called idle; from PostgreSQL 17 on. */
-    private static String wholeTransaction(int millis) {
+    private static String transactionTimeout(int millis) {
         return "select set_config(name, '" + millis + "', false) from pg_settings where name = 'transaction_timeout'";
     }
 

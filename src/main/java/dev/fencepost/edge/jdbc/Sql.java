@@ -32,24 +32,26 @@ final class Sql {
 
     /** The statements as the driver takes them. */
     List<Prepared> prepare(Dialect dialect) {
-        List<Prepared> prepared = new ArrayList<>();
-        for (String statement : statements) {
-            prepared.add(prepare(statement, dialect));
-        }
+        List<Prepared> prepared = prepareEach(dialect);
         return dialect.sendsManyAtOnce() ? List.of(together(prepared)) : prepared;
     }
 
     /** The statements as the driver takes them, with their transaction around them. A single one is a transaction by itself. */
     Prepared prepareAtOnce(Dialect dialect) {
-        List<Prepared> prepared = new ArrayList<>();
-        for (String statement : statements) {
-            prepared.add(prepare(statement, dialect));
-        }
+        List<Prepared> prepared = prepareEach(dialect);
         if (prepared.size() > 1) {
             prepared.addFirst(BEGIN);
             prepared.addLast(COMMIT);
         }
         return together(prepared);
+    }
+
+    private List<Prepared> prepareEach(Dialect dialect) {
+        List<Prepared> prepared = new ArrayList<>();
+        for (String statement : statements) {
+            prepared.add(prepare(statement, dialect));
+        }
+        return prepared;
     }
 
     private static Prepared together(List<Prepared> prepared) {

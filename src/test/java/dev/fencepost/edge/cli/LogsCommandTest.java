@@ -243,7 +243,7 @@ class LogsCommandTest {
         long end = System.nanoTime() + Duration.ofSeconds(30).toNanos();
         while (!out.toString().equals("first\n")) {
             assertTrue(System.nanoTime() < end, () -> out + "/" + err);
-            Thread.sleep(10); // looks at two commands that run beside it
+            Thread.sleep(10); // between two looks at commands that run beside it, and cannot call us
         }
         assertFalse(following.isDone());
         Files.createFile(workplace.dir.resolve("go"));

@@ -47,7 +47,7 @@ class RunCommandTest {
             if (condition.getAsBoolean()) {
                 return true;
             }
-            Thread.sleep(10); // polls a real process, which cannot call us
+            Thread.sleep(10); // between two looks at a real process, which cannot call us
         }
         return false;
     }

@@ -92,7 +92,7 @@ class WorkLoopTest {
         long end = System.nanoTime() + Duration.ofSeconds(20).toNanos();
         while (!Files.exists(file)) {
             assertTrue(System.nanoTime() < end, file + " is not there");
-            Thread.sleep(20); // until the child has come so far
+            Thread.sleep(20); // between two looks at a real child, which cannot call us
         }
     }
 
@@ -242,7 +242,7 @@ class WorkLoopTest {
 
     private static void assertIsGone(Path beat) throws Exception {
         String last = Files.readString(beat);
-        Thread.sleep(400); // time for some beats more
+        Thread.sleep(400); // eight beats of a real process, of which there must be none: nothing else could tell
         assertEquals(last, Files.readString(beat), "the process in the background lives");
     }
 
@@ -301,14 +301,14 @@ class WorkLoopTest {
                 "touch " + begun + "; while [ ! -e " + go + " ]; do sleep 0.05; done; echo ok > \"$FENCEPOST_RESULT\"",
                 "--ttl",
                 "9s");
-        Thread.sleep(700); // the loop asks a server that is not there, more than once
+        Thread.sleep(700); // by the worker's clock, the real one: it asks a server that is not there, more than once
         enqueue("page-1", "x");
         site.server.up();
         await(begun);
         site.server.down();
-        Thread.sleep(3_500); // longer than to the first renewal
+        Thread.sleep(3_500); // by the same clock longer than to the first renewal
         Files.createFile(go);
-        Thread.sleep(500); // the end has no answer at first
+        Thread.sleep(500); // long enough for the end to have no answer at first
         site.server.up();
         CommandRun run = running.get(20, TimeUnit.SECONDS);
         assertEquals(ExitCode.FINE, run.exitCode(), run.err());

@@ -100,7 +100,7 @@ class WorkersTest {
         Process worker = worker("--once", "--", "sh", "-c", "touch " + begun + "; exec sleep 600");
         while (!Files.exists(begun)) {
             assertTrue(worker.isAlive(), () -> rest(worker.errorReader(StandardCharsets.UTF_8)));
-            Thread.sleep(20); // until the child has come so far
+            Thread.sleep(20); // between two looks at a real child, which cannot call us
         }
         Path files = site.file("state/work");
         KeptFiles other = new KeptFiles(files, Duration.ZERO, 0, new SystemTime(), System.err::println);

@@ -225,6 +225,6 @@ final class WorkMutants {
                                 "edge/cli/WorkItemRun",
                                 "if (time.bootMillis() >= keeper.term().deadlineBootMillis()) {",
                                 "if (false) {")
-                        .seenBy("edge.cli.WorkLoopTest", "aClaimThatIsAnsweredAfterTheEndOfItsLeaseStartsNoChild"));
+                        .seenBy("edge.cli.WorkItemRunTest", "noChildIsStartedUnderALeaseThatIsOver"));
     }
 }

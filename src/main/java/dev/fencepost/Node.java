@@ -16,6 +16,7 @@ import dev.fencepost.run.OrderWatch;
 import dev.fencepost.run.Orders.Stop;
 import dev.fencepost.run.Places;
 import dev.fencepost.run.Runner;
+import dev.fencepost.run.Ticks.Restless;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -47,6 +48,9 @@ public final class Node {
     /** Due times up to so far ahead are waited for exactly; it is the distance between two wake-ups. */
     public static final Duration LOOK_AHEAD = Duration.ofSeconds(1);
 
+    /** Twice before an idle job would be looked at: one that fails does no harm. */
+    private static final Duration SPARING_INTERVAL = Duration.ofSeconds(25);
+
     private static final Duration FORCED_STOP_LIMIT = Duration.ofSeconds(4);
     /** At a graceful stop, for calls of sinks that are under way; longer ones are read back at the next start. */
     private static final Duration SENDING_LIMIT = Duration.ofSeconds(5);
@@ -69,8 +73,10 @@ public final class Node {
     private final Spawner spawner;
     private final Journal journal;
     private final OrderWatch orders;
-    private final AtomicBoolean lookingForOrders = new AtomicBoolean();
-    private volatile long lookingForOrdersSince;
+    private final Errand lookForOrders = new Errand("orders", "they are looked for again");
+    private final Errand spareLooks = new Errand("restless-jobs", "each job is looked at by itself");
+    private volatile long spareLooksAt;
+    private long registered = -1;
     private volatile Runnable reload = () -> {};
     private final AtomicBoolean preparing = new AtomicBoolean();
     private final Object changing = new Object();
@@ -231,7 +237,7 @@ public final class Node {
         Instant since = planningSince;
         if (since != null) {
             sendEffects();
-            lookForOrders();
+            lookForOrders.run(orders::look); // also while the node drains: a run that is waited for can be cancelled
         }
         if (draining) {
             return;
@@ -239,6 +245,10 @@ public final class Node {
         if (since == null) {
             prepareSoon();
             return;
+        }
+        if (time.bootMillis() >= spareLooksAt) {
+            spareLooksAt = time.bootMillis() + SPARING_INTERVAL.toMillis();
+            spareLooks.run(this::spareLooks);
         }
         long horizon = time.bootMillis() + LOOK_AHEAD.toMillis();
         boolean lost = false;
@@ -264,38 +274,83 @@ public final class Node {
         }
     }
 
-    /** Also while the node drains: a run that is waited for can be cancelled. */
-    private void lookForOrders() {
-        if (!lookingForOrders.compareAndSet(false, true)) {
-            return;
-        }
-        boolean begun = false;
+    /** How long the look for orders that is under way has taken, or null if there is none. */
+    public @Nullable Duration ordersLook() {
+        return lookForOrders.takes();
+    }
+
+    /**
+     * Jobs that only wait for their next slots are not looked at one by one, though something may have happened to them in the store: one
+     * read tells of all. Where it fails each loop looks by itself, as it does anyway. If other jobs are in the store than before, it may be
+     * another one, and all look.
+     */
+    private void spareLooks() {
+        List<JobLoop> all = loops;
+        List<JobLoop.Rest> before = all.stream().map(JobLoop::rest).toList();
+        long sent = time.bootMillis();
         try {
-            spawner.virtualThread("orders", () -> {
-                lookingForOrdersSince = time.bootMillis();
-                try {
-                    orders.look();
-                } catch (RuntimeException | Error e) {
-                    journal.record(new Event.Problem("orders", null, null, null, "they are looked for again", e));
-                } finally {
-                    lookingForOrdersSince = 0;
-                    lookingForOrders.set(false);
+            Restless restless = store.restless();
+            boolean another = registered >= 0 && restless.registered() != registered;
+            registered = restless.registered();
+            for (int i = 0; i < all.size(); i++) {
+                if (another) {
+                    all.get(i).wakeNow();
+                } else if (!restless.jobs().contains(all.get(i).job().id())) {
+                    all.get(i).restOn(before.get(i), sent, restless.now());
                 }
-            });
-            begun = true;
-        } catch (RuntimeException | Error e) { // not even a thread to be had; the jobs are woken all the same
-            journal.record(new Event.Problem("orders", null, null, null, "they are looked for again", e));
-        } finally {
-            if (!begun) {
-                lookingForOrders.set(false);
             }
+        } catch (StoreException away) {
+            // the loops tell of it when they look
         }
     }
 
-    /** How long the look for orders that is under way has taken, or null if there is none. */
-    public @Nullable Duration ordersLook() {
-        long since = lookingForOrdersSince;
-        return since == 0 ? null : Duration.ofMillis(time.bootMillis() - since);
+    /** Something that is done beside the jobs, one at a time, on a thread of its own. */
+    private final class Errand {
+        private final String name;
+        private final String consequence;
+        private final AtomicBoolean underWay = new AtomicBoolean();
+        private volatile long since;
+
+        /** @param consequence of a failure, in words */
+        Errand(String name, String consequence) {
+            this.name = name;
+            this.consequence = consequence;
+        }
+
+        /** Returns at once; nothing happens if the one before has not come back. */
+        void run(Runnable body) {
+            if (!underWay.compareAndSet(false, true)) {
+                return;
+            }
+            boolean begun = false;
+            try {
+                spawner.virtualThread(name, () -> {
+                    since = time.bootMillis();
+                    try {
+                        body.run();
+                    } catch (RuntimeException | Error e) {
+                        journal.record(new Event.Problem(name, null, null, null, consequence, e));
+                    } finally {
+                        since = 0;
+                        underWay.set(false);
+                    }
+                });
+                begun = true;
+            } catch (RuntimeException | Error e) { // not even a thread to be had; the jobs are woken all the same
+                journal.record(new Event.Problem(name, null, null, null, consequence, e));
+            } finally {
+                if (!begun) {
+                    underWay.set(false);
+                }
+            }
+        }
+
+        /** How long the one under way has taken, or null if there is none. */
+        @Nullable
+        Duration takes() {
+            long begun = since;
+            return begun == 0 ? null : Duration.ofMillis(time.bootMillis() - begun);
+        }
     }
 
     private final class Obeying implements OrderWatch.Listener {

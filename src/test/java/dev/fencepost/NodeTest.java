@@ -6,8 +6,11 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.fencepost.host.Event;
+import dev.fencepost.lease.Owner;
+import dev.fencepost.lease.RunId;
 import dev.fencepost.lease.StoreException;
 import dev.fencepost.lease.StoreException.Kind;
+import dev.fencepost.run.Attempt;
 import dev.fencepost.run.Job;
 import dev.fencepost.run.Outcome;
 import dev.fencepost.run.Pause;
@@ -24,6 +27,7 @@ import java.time.ZoneOffset;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import java.util.UUID;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -280,25 +284,127 @@ class NodeTest {
         wake();
     }
 
+    private Job hourly(String id) {
+        return new Job(
+                id,
+                new Every(Duration.ofHours(1)),
+                ZoneOffset.UTC,
+                a.action(),
+                Set.of(),
+                a.ttl(),
+                null,
+                a.grace(),
+                a.catchUp(),
+                null,
+                2,
+                null,
+                List.of());
+    }
+
+    /** Ten thousand jobs that look once a minute each would keep a core busy with nothing. */
+    @Nested
+    class JobsThatOnlyWait {
+
+        private static final int LONGEST = 60;
+
+        private final Instant slot = Instant.parse("2026-03-01T13:00:00Z");
+
+        @BeforeEach
+        void settle() throws InterruptedException {
+            wake();
+            node.replaceJobs(List.of(hourly("a")), null);
+            second();
+        }
+
+        private int looks() {
+            return rig.faults.calls("situation");
+        }
+
+        private void seconds(int count) {
+            for (int i = 0; i < count; i++) {
+                second();
+            }
+        }
+
+        @Test
+        void areNotLookedAtAndRunOnTime() {
+            int before = looks();
+            seconds(30 * 60);
+            assertEquals(0, looks() - before);
+            assertTrue(rig.faults.calls("restless") <= 80, rig.faults.calls("restless") + " reads for all");
+            seconds(30 * 60);
+            Attempt attempt = rig.attempts("a").getFirst();
+            assertEquals(slot.toString(), attempt.slotKey());
+            assertTrue(Duration.between(slot, attempt.startedAt()).compareTo(Duration.ofSeconds(1)) < 0);
+        }
+
+        @Test
+        void areLookedAtByThemselvesWhereTheReadForAllFails() {
+            int before = looks();
+            for (int i = 0; i < 10; i++) {
+                rig.faults.insteadOf("restless", new StoreException(Kind.UNAVAILABLE, "away", null));
+            }
+            rig.faults.insteadOf("restless", new IllegalStateException("of ours"));
+            seconds(2 * LONGEST);
+            assertTrue(looks() - before >= 1);
+            assertEquals(0, rig.events(Event.Problem.class).size());
+        }
+
+        @Test
+        void areLookedAtWhenAnotherNodeLeftATickBehind() {
+            Slot manual = Slot.manual(rig.real.now(), "x");
+            rig.real.start(hourly("a"), manual, new Owner("another"), new RunId(new UUID(7, 7)), false);
+            seconds((int) a.ttl().toSeconds() + LONGEST);
+            assertEquals(
+                    List.of(Outcome.SUCCEEDED, Outcome.ABANDONED),
+                    rig.attempts("a").stream().map(Attempt::outcome).toList());
+        }
+
+        @Test
+        void areLookedAtWhenTheClockWasSetForward() {
+            rig.time.setWallClock(Duration.ofHours(2));
+            seconds(LONGEST);
+            assertEquals(1, rig.attempts("a").size());
+        }
+
+        /** A slot that was dropped is ahead once more, and comes due once more. */
+        @Test
+        void areLookedAtWhenTheClockWasSetBack() {
+            int before = looks();
+            rig.time.setWallClock(Duration.ofHours(-2));
+            seconds(LONGEST);
+            assertEquals(1, looks() - before);
+        }
+
+        @Test
+        void areLookedAtWhenTheStoreIsAnotherOne() {
+            int before = looks();
+            rig.real.register(List.of(hourly("a"), hourly("another")));
+            seconds(LONGEST);
+            assertEquals(1, looks() - before);
+        }
+
+        /** The read for all came before it, and knows nothing of it. */
+        @Test
+        void areLookedAtThoughSomethingHappenedDuringTheReadForAll() {
+            int before = looks();
+            rig.faults.meanwhile("restless", () -> node.loops().getFirst().resume());
+            seconds(30);
+            assertEquals(1, looks() - before);
+        }
+
+        @Test
+        void pausedOnesAreLookedAt() {
+            rig.real.pause("a", null, Pause.Cause.PERSON, "holidays", "ann");
+            second();
+            int before = looks();
+            seconds(3 * LONGEST);
+            assertTrue(looks() - before >= 2);
+        }
+    }
+
     @Nested
     class AnotherFile {
-
-        private Job hourly(String id) {
-            return new Job(
-                    id,
-                    new Every(Duration.ofHours(1)),
-                    ZoneOffset.UTC,
-                    a.action(),
-                    Set.of(),
-                    a.ttl(),
-                    null,
-                    a.grace(),
-                    a.catchUp(),
-                    null,
-                    2,
-                    null,
-                    List.of());
-        }
 
         private boolean isRetired(String id) {
             return rig.real.jobs().stream()

@@ -23,6 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -42,11 +43,17 @@ public final class JobLoop implements Places.Guest {
     private static final Duration FIRST_BACKOFF = Duration.ofSeconds(1);
     private static final Duration MAX_BACKOFF = Duration.ofSeconds(15);
 
-    /** A job with nothing to do is looked at again after so long, whatever the clocks say. */
-    private static final Duration LONGEST_REST = Duration.ofMinutes(1);
+    /** A job with nothing to do is looked at again after so long, whatever the clocks say, unless {@link #restOn} says that it need not be. */
+    static final Duration LONGEST_REST = Duration.ofMinutes(1);
+
+    /** The store's clock and the boot clock of this host go apart by less than this between two looks, unless one was set. */
+    private static final Duration CLOCK_STEP = Duration.ofMillis(500);
 
     /** Open ticks may be waiting behind another node's lease; it can end early. */
     private static final Duration LONGEST_REST_WHILE_WAITING = Duration.ofSeconds(10);
+
+    /** After so many plans in a row that others outran. */
+    private static final Duration BUSY_REST = Duration.ofMillis(200);
 
     private static final Duration SUSPEND_POLL = Duration.ofMillis(5);
 
@@ -70,7 +77,7 @@ public final class JobLoop implements Places.Guest {
     private final AtomicBoolean looking = new AtomicBoolean();
     private volatile boolean lookAgain;
     private volatile long lookingSince;
-    private volatile long nextLookAt;
+    private final AtomicReference<Rest> rest = new AtomicReference<>(new Rest(0, null));
     private volatile @Nullable String lookFailure;
     private volatile @Nullable String claimFailure;
     private Duration backoff = FIRST_BACKOFF;
@@ -85,10 +92,42 @@ public final class JobLoop implements Places.Guest {
 
     private Instant earliest = Instant.MAX;
 
+    /** What had ended when the brakes were read. For whoever looks. */
+    private @Nullable Ended brakesKnow = new Ended(0, null);
+
     private final Object runLock = new Object();
     private @Nullable Run run;
     private long noRunBefore = Long.MIN_VALUE;
     private Duration runBackoff = FIRST_BACKOFF;
+
+    /**
+     * Until when nobody need look at the job.
+     *
+     * @param until on the boot clock
+     * @param idle null where more than the schedule may give the job something to do
+     */
+    public record Rest(long until, @Nullable Idle idle) {}
+
+    /**
+     * A job that waits for nothing but its next slot.
+     *
+     * @param next by the store's clock; null for a schedule that is over
+     * @param clockAhead the store's clock less the boot clock of this host, in milliseconds
+     */
+    record Idle(@Nullable Instant next, long clockAhead) {
+
+        boolean wasClockSet(long clockAheadNow) {
+            return Math.abs(clockAheadNow - clockAhead) >= CLOCK_STEP.toMillis();
+        }
+    }
+
+    /**
+     * What changes when something ends that the brakes count.
+     *
+     * @param fence the newest token of the job
+     * @param lastTick when the newest end of a tick was
+     */
+    private record Ended(long fence, @Nullable Instant lastTick) {}
 
     /** A run from before its claim was sent until its end is stored. */
     private record Run(RunId id, StopRequest stop, long sinceBootMillis, Spawner.Task task) {}
@@ -126,19 +165,19 @@ public final class JobLoop implements Places.Guest {
     /** Looks at the job's slots once its time has come, if that is before the horizon on the boot clock. Returns at once. */
     public void wakeIfDue(Instant planningSince, long horizonBootMillis) {
         this.planningSince = planningSince;
-        if (nextLookAt > horizonBootMillis || !waiting.compareAndSet(false, true)) {
+        if (rest.get().until() > horizonBootMillis || !waiting.compareAndSet(false, true)) {
             return;
         }
         Runnable waitAndLook = () -> {
             try {
-                time.sleep(Duration.ofMillis(nextLookAt - time.bootMillis()));
+                time.sleep(Duration.ofMillis(rest.get().until() - time.bootMillis()));
             } catch (InterruptedException stopped) {
                 Thread.currentThread().interrupt();
                 return;
             } finally {
                 waiting.set(false);
             }
-            if (time.bootMillis() >= nextLookAt) { // else somebody has looked meanwhile
+            if (time.bootMillis() >= rest.get().until()) { // else somebody has looked meanwhile
                 look(planningSince);
             }
         };
@@ -156,7 +195,7 @@ public final class JobLoop implements Places.Guest {
     /** Something was ordered that may concern the job: it is looked at now. Returns at once. */
     public void wakeNow() {
         Instant since = planningSince;
-        nextLookAt = time.bootMillis();
+        restUntil(time.bootMillis());
         if (since != null
                 && !stopping) { // a look that is under way may have read the store before the order: it looks again
             spawner.virtualThread("look-" + job.id(), () -> look(since));
@@ -218,20 +257,19 @@ public final class JobLoop implements Places.Guest {
             throw new IllegalArgumentException("the loop of " + job.id() + " cannot become that of " + changed.id());
         }
         job = changed;
+        brakesKnow = null;
         brakes = new JobBrakes(changed, ticks, orders, notices, journal);
     }
 
     /** Looks begin again, the next one at once. */
     public void resume() {
         suspended = false;
-        nextLookAt = time.bootMillis();
+        restUntil(time.bootMillis());
     }
 
     private void lookOnce(Instant planningSince) {
         try {
-            long sent = time.bootMillis();
-            Duration rest = planAndRun(planningSince);
-            nextLookAt = sent + rest.toMillis();
+            rest.set(planAndRun(planningSince));
             backoff = FIRST_BACKOFF;
             boolean wasFailing = storeFailure() != null;
             lookFailure = null;
@@ -256,7 +294,7 @@ public final class JobLoop implements Places.Guest {
     }
 
     private void retryLater() {
-        nextLookAt = time.bootMillis() + backoff.toMillis();
+        restUntil(time.bootMillis() + backoff.toMillis());
         backoff = longer(backoff);
     }
 
@@ -265,9 +303,11 @@ public final class JobLoop implements Places.Guest {
         return doubled.compareTo(MAX_BACKOFF) > 0 ? MAX_BACKOFF : doubled;
     }
 
-    /** Returns how long nothing can come due. */
-    private Duration planAndRun(Instant planningSince) {
+    /** Returns until when nothing can come due. */
+    private Rest planAndRun(Instant planningSince) {
+        long sent = time.bootMillis();
         for (int i = 0; i < MOST_PLANS_IN_A_ROW; i++) {
+            sent = time.bootMillis();
             Situation situation = ticks.situation(job.id());
             if (situation == null) {
                 registered = false;
@@ -277,7 +317,7 @@ public final class JobLoop implements Places.Guest {
             if (cleanUp(situation.lease())) {
                 continue;
             }
-            if (isPauseOver(situation)) {
+            if (isPauseOver(situation) || isNowPaused(situation)) {
                 continue;
             }
             paused = situation.pause() != null;
@@ -296,18 +336,55 @@ public final class JobLoop implements Places.Guest {
             Starts starts = new Starts(plan, situation.backlog(), since);
             Slot next = held ? null : starts.next(now);
             boolean waiting = held ? !plan.due().isEmpty() : next != null;
-            Duration rest = starts.rest(now, rest(situation, waiting, lease));
+            Duration undisturbed = starts.rest(now, undisturbed(situation, waiting, lease));
             if (next == null) {
                 places.leave(this);
-                return rest;
-            }
-            if (!starts.isOrdered(next) && brakes.pauseIfReached()) {
-                continue;
+                return new Rest(sent + undisturbed.toMillis(), held ? null : idle(situation, plan, sent));
             }
             Duration barred = startRun(next, planningSince);
-            return barred == null ? rest : shorter(rest, barred);
+            Duration until = barred == null ? undisturbed : shorter(undisturbed, barred);
+            return new Rest(sent + until.toMillis(), null);
         }
-        return Duration.ofMillis(200);
+        return new Rest(sent + BUSY_REST.toMillis(), null);
+    }
+
+    private @Nullable Idle idle(Situation situation, Plan plan, long sent) {
+        Backlog backlog = situation.backlog();
+        boolean waits = !plan.due().isEmpty() || !backlog.open().isEmpty();
+        if (waits || situation.pause() != null || isDeferred(situation)) {
+            return null;
+        }
+        Instant now = backlog.now();
+        return new Idle(job.schedule().next(now), now.toEpochMilli() - sent);
+    }
+
+    /** Until when nobody need look at the job, as it is known at this moment: for {@link #restOn}. */
+    public Rest rest() {
+        return rest.get();
+    }
+
+    /**
+     * Spares an idle job its next look, by what was read for all jobs at once: the store held nothing for it. Nothing comes of it if
+     * somebody has looked since, or a clock was set.
+     *
+     * @param before {@link #rest()} from before the read
+     * @param sent on the boot clock, just before the read
+     * @param now of the store
+     */
+    public void restOn(Rest before, long sent, Instant now) {
+        long clockAhead = now.toEpochMilli() - sent;
+        Idle idle = before.idle();
+        if (idle == null || idle.wasClockSet(clockAhead)) {
+            return;
+        }
+        Duration longest = idle.next() == null ? LONGEST_REST : shorterIfAhead(now, idle.next(), LONGEST_REST);
+        if (idle.next() == null || idle.next().isAfter(now)) {
+            rest.compareAndSet(before, new Rest(sent + longest.toMillis(), new Idle(idle.next(), clockAhead)));
+        }
+    }
+
+    private void restUntil(long bootMillis) {
+        rest.set(new Rest(bootMillis, null));
     }
 
     /**
@@ -335,6 +412,21 @@ public final class JobLoop implements Places.Guest {
             journal.record(new Event.JobResumed(job.id(), Objects.requireNonNull(pause.until())));
         }
         return true;
+    }
+
+    /**
+     * Pauses the job if a limit is reached: at the look that follows a run, so that everybody sees it at once, and before the next start.
+     * Nothing is read where nothing has ended since it was read before. Returns whether the situation has to be read again.
+     */
+    private boolean isNowPaused(Situation situation) {
+        Ended ended =
+                new Ended(situation.lease() == null ? 0 : situation.lease().fence(), situation.lastEnd());
+        if (situation.pause() != null || ended.equals(brakesKnow)) {
+            return false;
+        }
+        boolean pausedNow = brakes.pauseIfReached();
+        brakesKnow = ended;
+        return pausedNow;
     }
 
     private Plan plan(Situation situation, Instant planningSince) {
@@ -424,7 +516,8 @@ public final class JobLoop implements Places.Guest {
                 && !backlog.cursor().isBefore(start.minusSeconds(1));
     }
 
-    private Duration rest(Situation situation, boolean waiting, @Nullable LeaseView lease) {
+    /** How long nothing comes due if nobody does anything. */
+    private Duration undisturbed(Situation situation, boolean waiting, @Nullable LeaseView lease) {
         Instant now = situation.backlog().now();
         Duration rest = waiting ? LONGEST_REST_WHILE_WAITING : LONGEST_REST;
         Instant next = job.schedule().next(now);
@@ -595,8 +688,6 @@ public final class JobLoop implements Places.Guest {
             tellIfAnsweringAgain(wasFailing);
             if (result instanceof Runner.Result.Held) {
                 pause = Duration.ofMillis(200);
-            } else if (result instanceof Runner.Result.Ended) {
-                pauseIfReached(slot);
             }
         } catch (InterruptedException stopped) {
             Thread.currentThread().interrupt();
@@ -619,23 +710,8 @@ public final class JobLoop implements Places.Guest {
                 }
             }
             places.giveBack();
-            nextLookAt = time.bootMillis() + pause.toMillis();
+            restUntil(time.bootMillis() + pause.toMillis());
             look(planningSince);
-        }
-    }
-
-    /** At the end of a run, so that everybody sees at once that the job is paused; a store that is away is asked before the next start. */
-    private void pauseIfReached(Slot slot) {
-        if (stopping) {
-            return;
-        }
-        try {
-            brakes.pauseIfReached();
-        } catch (StoreException e) {
-            journal.record(new Event.Note(
-                    job.id(),
-                    "the brakes are looked at again before the next start, not after " + slot.key() + ": "
-                            + e.getMessage()));
         }
     }
 
@@ -647,8 +723,9 @@ public final class JobLoop implements Places.Guest {
 
     /** Since when a look at the job has been wanted and none has come, or null. A loop for which this grows is dead. */
     public @Nullable Duration overdueFor() {
-        long late = time.bootMillis() - nextLookAt;
-        return isQuiet() || looking.get() || nextLookAt == 0 || late <= 0 ? null : Duration.ofMillis(late);
+        long until = rest.get().until();
+        long late = time.bootMillis() - until;
+        return isQuiet() || looking.get() || until == 0 || late <= 0 ? null : Duration.ofMillis(late);
     }
 
     /** Whether the store has lost the job's row; asking takes note of it, and the answer is then no until it is missed again. */

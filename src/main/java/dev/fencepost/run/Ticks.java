@@ -10,6 +10,7 @@ import dev.fencepost.schedule.Slot;
 import java.time.Instant;
 import java.util.Collection;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,19 +39,34 @@ public interface Ticks {
      * @param pause whether in force or past its end, or null
      * @param deferUntil nothing of the schedule is started before it, since a usage limit was reached; may be past, or null
      * @param brakesSince what failed or ran before it is forgotten by the brakes; null for nothing
+     * @param lastEnd when the newest end of a tick was, of whatever outcome; null if none has ended
      */
     record Situation(
             Backlog backlog,
             @Nullable LeaseView lease,
             @Nullable Pause pause,
             @Nullable Instant deferUntil,
-            @Nullable Instant brakesSince) {
+            @Nullable Instant brakesSince,
+            @Nullable Instant lastEnd) {
 
         /** Of a job that nothing keeps. */
         public Situation(Backlog backlog, @Nullable LeaseView lease) {
-            this(backlog, lease, null, null, null);
+            this(backlog, lease, null, null, null, null);
         }
     }
+
+    /** Reads which jobs may have something to do that their schedules do not tell: one read, whatever their number. */
+    Restless restless();
+
+    /**
+     * What a node has to know of jobs that rest.
+     *
+     * @param now by the clock of {@link #now()}
+     * @param registered how many jobs the store knows, retired ones included
+     * @param jobs with an open tick, a lease that somebody holds or held to his death, a pause, or a usage limit ahead; also names of
+     *     leases that are no jobs
+     */
+    record Restless(Instant now, long registered, Set<String> jobs) {}
 
     /**
      * Reads what the brakes of a job count (semantics 6.4), since its last resume.

@@ -78,7 +78,7 @@ final class LeaseMutants {
                         .seenByContract("Store", "eachPartOfWhatALeaseShowsCounts"),
                 mutant("a renewal revives a lease that is over")
                         .sql(RENEWED, "l.owner = :owner and l.fence = :fence and l.run_id = :run_id returning")
-                        .seenBySimulation(27)
+                        .seenBySimulation(55)
                         .seenByContract("Store", "atItsEndALeaseIsNotRenewedAlthoughNobodyTookIt"),
                 mutant("a renewal renews every lease")
                         .sqlOf("JdbcLeases", "where lease.resource = l.resource and l.owner", "where l.owner")

@@ -82,7 +82,8 @@ class MutantsTest {
                         TickMutants.all(),
                         WorkMutants.all(),
                         EffectMutants.all(),
-                        HolderMutants.all())
+                        HolderMutants.all(),
+                        ManyJobsMutants.all())
                 .flatMap(List::stream)
                 .toList();
     }

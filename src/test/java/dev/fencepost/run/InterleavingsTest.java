@@ -85,6 +85,11 @@ class InterleavingsTest {
         }
 
         @Override
+        public Restless restless() {
+            throw away();
+        }
+
+        @Override
         public BrakeCounts brakeCounts(String job, int mostFailures, @Nullable Instant runsSince) {
             throw away();
         }

@@ -420,6 +420,14 @@ class JobLoopPoliciesTest {
     }
 
     @Test
+    void theBrakesAreReadWhenSomethingHasEndedAndNotAtEveryLook() {
+        registered(PolicyKit.brakes(new Brakes(3, null)));
+        live(Duration.ofMinutes(2));
+        assertEquals(12, rig.children.started.size());
+        assertEquals(12, rig.faults.calls("brakeCounts"));
+    }
+
+    @Test
     void aSuccessBetweenBreaksTheRowAndASkipDoesNot() {
         registered(PolicyKit.brakes(new Brakes(3, null)));
         int[] codes = {1, 1, 0, 1, 1, 0};

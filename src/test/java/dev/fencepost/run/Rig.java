@@ -196,6 +196,7 @@ public final class Rig implements AutoCloseable {
     /** Sleeping moves it. */
     public static final class Clock implements Time {
         private long millis = 1_000_000;
+        private Duration wallAhead = Duration.ZERO;
         private boolean interruptNextSleep;
         private int interruptAfter = -1;
         public Runnable beforeSleep = () -> {};
@@ -203,7 +204,12 @@ public final class Rig implements AutoCloseable {
 
         @Override
         public synchronized Instant wallClock() {
-            return START.plusMillis(millis - 1_000_000);
+            return START.plusMillis(millis - 1_000_000).plus(wallAhead);
+        }
+
+        /** Somebody sets the wall clock, to so much later than before. */
+        public synchronized void setWallClock(Duration later) {
+            wallAhead = wallAhead.plus(later);
         }
 
         @Override

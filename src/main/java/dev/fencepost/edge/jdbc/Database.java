@@ -26,6 +26,13 @@ interface Database extends AutoCloseable {
     /** Reads in one transaction. */
     <T> T read(String operation, Work<T> work);
 
+    /**
+     * Reads by these statements alone, so that one call of the server is enough for it.
+     *
+     * @return an answer for each statement
+     */
+    List<Session.Answer> readAtOnce(String operation, Sql sql, Params params);
+
     /** Reads and writes in one durable transaction, which is committed when the work returns, unless it asked for a rollback. */
     <T> T write(String operation, Urgency urgency, Work<T> work);
 

@@ -68,10 +68,10 @@ public final class JdbcStore implements Store {
     private final JdbcTold told;
     private final JdbcDiagnosis diagnosis;
 
-    private JdbcStore(Database database) {
+    private JdbcStore(Database database, @Nullable TickBatches batches) {
         this.database = database;
         this.leases = new JdbcLeases(database);
-        this.ticks = new JdbcTicks(database);
+        this.ticks = new JdbcTicks(database, batches);
         this.outbox = new JdbcOutbox(database);
         this.work = new JdbcWork(database);
         this.orders = new JdbcOrders(database);
@@ -84,7 +84,7 @@ public final class JdbcStore implements Store {
 
     /** The file and its folder are made if they are not there. */
     public static JdbcStore sqlite(Path file, Time time, Spawner spawner) {
-        return new JdbcStore(new SqliteDatabase(file, time, spawner));
+        return new JdbcStore(new SqliteDatabase(file, time, spawner), null);
     }
 
     /**
@@ -95,7 +95,8 @@ public final class JdbcStore implements Store {
      */
     public static JdbcStore postgres(
             String jdbcUrl, @Nullable String user, @Nullable String password, String display, Journal journal) {
-        return new JdbcStore(new PostgresDatabase(jdbcUrl, user, password, display, journal));
+        Database database = new PostgresDatabase(jdbcUrl, user, password, display, journal);
+        return new JdbcStore(database, new TickBatches(database));
     }
 
     /** The results that the demonstration of stale writers fights over. */
@@ -215,6 +216,11 @@ public final class JdbcStore implements Store {
     @Override
     public @Nullable Situation situation(String job) {
         return ticks.situation(job);
+    }
+
+    @Override
+    public Restless restless() {
+        return ticks.restless();
     }
 
     @Override

@@ -39,6 +39,8 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Function;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -61,22 +63,37 @@ final class JdbcTicks implements Ticks {
     private static final Sql RETIRE =
             Sql.of("update job set retired_at = {now} where id = :job and retired_at is null returning id");
 
+    static final Sql SITUATION = situationOf("= :job");
+
+    /** Of several jobs, on PostgreSQL. */
+    static final Sql SITUATIONS = situationOf("= any (:jobs::text[])");
+
+    static final int MOST_OPEN = 20_000;
+
     /**
      * Asked at every look. SQLite would rather walk the whole history in its order than sort the few open ticks, so the order is by an
      * expression that no index has.
      */
-    static final Sql SITUATION = Sql.of(
-            "select {now} as now, j.cursor_at, j.brakes_since, j.defer_until, " + JdbcOrders.PAUSE_COLUMNS
-                    + ", {granted l} as granted, " + JdbcLeases.VIEW_COLUMNS
-                    + " from job j left join lease l on l.resource = j.id and l.fence > 0 where j.id = :job",
-            """
-            select t.slot_key, t.slot_at, t.on_time, t.attempts, t.not_before, t.ordered,
-                (select count(*) from attempt a where a.job = t.job and a.slot_key = t.slot_key
-                    and a.counted and a.ended_at is not null) - t.attempts_before as spent,
-                (select min(a.run_id) from attempt a where a.job = t.job and a.slot_key = t.slot_key
-                    and a.ended_at is null) as running
-            from tick t where t.job = :job and t.outcome is null
-            order by coalesce(t.slot_at, t.slot_at) desc limit 20000""");
+    private static Sql situationOf(String which) {
+        return Sql.of(
+                "select j.id, {now} as now, j.cursor_at, j.brakes_since, j.defer_until, " + JdbcOrders.PAUSE_COLUMNS
+                        + ", {granted l} as granted, " + JdbcLeases.VIEW_COLUMNS
+                        + ", (select max(t.ended_at) from tick t where t.job = j.id and t.ended_at is not null) as last_end"
+                        + " from job j left join lease l on l.resource = j.id and l.fence > 0 where j.id " + which,
+                """
+                select t.job, t.slot_key, t.slot_at, t.on_time, t.attempts, t.not_before, t.ordered,
+                    (select count(*) from attempt a where a.job = t.job and a.slot_key = t.slot_key
+                        and a.counted and a.ended_at is not null) - t.attempts_before as spent,
+                    (select min(a.run_id) from attempt a where a.job = t.job and a.slot_key = t.slot_key
+                        and a.ended_at is null) as running
+                from tick t where t.outcome is null and t.job\s""" + which + " order by coalesce(t.slot_at, t.slot_at) desc limit " + MOST_OPEN);
+    }
+
+    /** Open ticks are found by their index; leases and jobs are read through, since no index is worth its keep at each renewal. */
+    static final Sql RESTLESS = Sql.of("select {now} as now, count(*) as registered from job", """
+            select job from tick where outcome is null
+            union select resource from lease where owner is not null
+            union select id from job where paused_at is not null or defer_until > {now}""");
 
     private static final Sql LOCK_LEASE = Sql.of(JdbcLeases.LOCK);
 
@@ -316,9 +333,12 @@ final class JdbcTicks implements Ticks {
     private static final long MAX_URGENT_BYTES = 1 << 20;
 
     private final Database database;
+    private final @Nullable TickBatches batches;
 
-    JdbcTicks(Database database) {
+    /** @param batches the quicker way of what is usual, or null where there is none */
+    JdbcTicks(Database database, @Nullable TickBatches batches) {
         this.database = database;
+        this.batches = batches;
     }
 
     @Override
@@ -333,6 +353,7 @@ final class JdbcTicks implements Ticks {
     @Override
     public void register(Collection<Job> jobs) {
         database.write("register jobs", Urgency.NORMAL, session -> {
+            Map<String, Job> given = jobs.stream().collect(Collectors.toMap(Job::id, Function.identity()));
             Set<String> unchanged = new HashSet<>();
             Map<String, String> rescheduled = new HashMap<>();
             Set<String> gone = new HashSet<>();
@@ -340,12 +361,10 @@ final class JdbcTicks implements Ticks {
                 String id = row.text("id");
                 boolean retired = row.optionalInstant("retired_at") != null;
                 String schedule = row.text("schedule_text");
-                if (jobs.stream().noneMatch(job -> job.id().equals(id))) {
+                Job job = given.get(id);
+                if (job == null) {
                     gone.add(id);
-                } else if (!retired
-                        && jobs.stream()
-                                .anyMatch(job -> job.id().equals(id)
-                                        && job.schedule().text().equals(schedule))) {
+                } else if (!retired && job.schedule().text().equals(schedule)) {
                     unchanged.add(id);
                 } else if (!retired) {
                     rescheduled.put(id, schedule);
@@ -379,46 +398,69 @@ final class JdbcTicks implements Ticks {
 
     @Override
     public @Nullable Situation situation(String job) {
-        return database.<Optional<Situation>>read("situation of " + job, session -> {
-                    List<Answer> answers = session.run(SITUATION, Params.of("job", job));
-                    Row row = answers.getFirst().first();
-                    if (row == null) {
-                        return Optional.empty();
-                    }
-                    LeaseView lease = row.optionalText("resource") == null ? null : JdbcLeases.view(row);
-                    boolean live = lease != null && lease.isLive();
-                    String holder = lease == null || !live ? null : String.valueOf(lease.runId());
-                    List<OpenTick> ticks = answers.getLast().rows().stream()
-                            .map(tick -> {
-                                String open = tick.optionalText("running");
-                                boolean running = open != null && open.equals(holder);
-                                // An attempt whose lease is over will be abandoned by the next claim, and counts then;
-                                // whoever has claimed the job's lease by hand meanwhile makes no run of it.
-                                int spent = tick.integer("spent") + (open != null && !running ? 1 : 0);
-                                return new OpenTick(
-                                        new Slot(tick.text("slot_key"), tick.instant("slot_at")),
-                                        tick.truth("on_time"),
-                                        tick.integer("attempts"),
-                                        spent,
-                                        running,
-                                        tick.optionalInstant("not_before"),
-                                        tick.truth("ordered"));
-                            })
-                            .toList();
-                    Held held = live
-                            ? new Held(
-                                    row.instant("granted"),
-                                    row.number("fence"),
-                                    isOrdered(row.optionalText("slot_key"), ticks))
-                            : null;
-                    return Optional.of(new Situation(
-                            new Backlog(row.instant("now"), row.instant("cursor_at"), ticks, held),
-                            lease,
-                            JdbcOrders.pause(row),
-                            row.optionalInstant("defer_until"),
-                            row.optionalInstant("brakes_since")));
-                })
-                .orElse(null);
+        if (batches != null) {
+            return batches.situation(job);
+        }
+        return situations(database.readAtOnce("situation of " + job, SITUATION, Params.of("job", job)))
+                .get(job);
+    }
+
+    /** By job; only those that are registered. */
+    static Map<String, Situation> situations(List<Answer> answers) {
+        Map<String, List<Row>> open =
+                answers.getLast().rows().stream().collect(Collectors.groupingBy(row -> row.text("job")));
+        Map<String, Situation> situations = new HashMap<>();
+        for (Row row : answers.getFirst().rows()) {
+            String id = row.text("id");
+            situations.put(id, situation(row, open.getOrDefault(id, List.of())));
+        }
+        return situations;
+    }
+
+    private static Situation situation(Row row, List<Row> open) {
+        LeaseView lease = row.optionalText("resource") == null ? null : JdbcLeases.view(row);
+        boolean live = lease != null && lease.isLive();
+        String holder = lease == null || !live ? null : String.valueOf(lease.runId());
+        List<OpenTick> ticks = open.stream().map(tick -> openTick(tick, holder)).toList();
+        Held held = live
+                ? new Held(row.instant("granted"), row.number("fence"), isOrdered(row.optionalText("slot_key"), ticks))
+                : null;
+        return new Situation(
+                new Backlog(row.instant("now"), row.instant("cursor_at"), ticks, held),
+                lease,
+                JdbcOrders.pause(row),
+                row.optionalInstant("defer_until"),
+                row.optionalInstant("brakes_since"),
+                row.optionalInstant("last_end"));
+    }
+
+    /** @param holder the run under the live lease, or null */
+    private static OpenTick openTick(Row tick, @Nullable String holder) {
+        String open = tick.optionalText("running");
+        boolean running = open != null && open.equals(holder);
+        // An attempt whose lease is over will be abandoned by the next claim, and counts then; whoever has claimed the
+        // job's lease by hand meanwhile makes no run of it.
+        int spent = tick.integer("spent") + (open != null && !running ? 1 : 0);
+        return new OpenTick(
+                new Slot(tick.text("slot_key"), tick.instant("slot_at")),
+                tick.truth("on_time"),
+                tick.integer("attempts"),
+                spent,
+                running,
+                tick.optionalInstant("not_before"),
+                tick.truth("ordered"));
+    }
+
+    @Override
+    public Restless restless() {
+        return database.read("restless jobs", session -> {
+            List<Answer> answers = session.run(RESTLESS, Params.none());
+            Row row = answers.getFirst().rows().getFirst();
+            Set<String> jobs = answers.getLast().rows().stream()
+                    .map(each -> each.text("job"))
+                    .collect(Collectors.toSet());
+            return new Restless(row.instant("now"), row.number("registered"), jobs);
+        });
     }
 
     private static boolean isOrdered(@Nullable String slotKey, List<OpenTick> open) {
@@ -454,6 +496,11 @@ final class JdbcTicks implements Ticks {
 
     @Override
     public @Nullable Plan apply(Job job, Backlog seen, Plan plan) {
+        Plan usual = batches == null ? null : batches.open(job, seen.cursor(), plan);
+        return usual == null ? applyAlone(job, seen, plan) : usual;
+    }
+
+    private @Nullable Plan applyAlone(Job job, Backlog seen, Plan plan) {
         return database.<Optional<Plan>>write("plan " + job.id(), Urgency.NORMAL, session -> {
                     if (plan.takeOver() != null) { // before the job's row, as everybody does who locks both
                         session.one(LOCK_LEASE, Params.of("resource", job.id()));
@@ -584,6 +631,11 @@ final class JdbcTicks implements Ticks {
     @Override
     public Start start(Job job, Slot slot, Owner owner, RunId runId, boolean reopen) {
         Leases.checkTtl(job.ttl());
+        Start usual = batches == null || reopen ? null : batches.start(job, slot, owner, runId);
+        return usual == null ? startAlone(job, slot, owner, runId, reopen) : usual;
+    }
+
+    private Start startAlone(Job job, Slot slot, Owner owner, RunId runId, boolean reopen) {
         Params params = Params.of("resource", job.id())
                 .and("slot_key", slot.key())
                 .and("slot_at", slot.at())
@@ -603,19 +655,22 @@ final class JdbcTicks implements Ticks {
         if (runId.toString().equals(row.optionalText("run_id")) && owner.text().equals(row.optionalText("owner"))) {
             List<Attempt> abandoned =
                     answers.get(4).rows().stream().map(JdbcTicks::attempt).toList();
-            Duration lag = Duration.between(row.instant("slot_at"), row.instant("now"));
-            return new Start.Started(
-                    JdbcLeases.lease(row),
-                    row.integer("number"),
-                    lag,
-                    abandoned,
-                    row.integer("spent"),
-                    row.truth("without_effects"));
+            return started(row, abandoned, row.integer("spent"));
         }
         if (row.optionalText("owner") != null) { // live when it was refused, though its end may have passed since
             return new Start.Held(JdbcLeases.lease(row));
         }
         return new Start.Closed(Refusal.ALREADY_DONE);
+    }
+
+    static Start.Started started(Row row, List<Attempt> abandoned, int spent) {
+        return new Start.Started(
+                JdbcLeases.lease(row),
+                row.integer("number"),
+                Duration.between(row.instant("slot_at"), row.instant("now")),
+                abandoned,
+                spent,
+                row.truth("without_effects"));
     }
 
     @Override

@@ -120,6 +120,15 @@ final class PostgresDatabase implements Database {
         return transaction(operation, pool(urgency), work);
     }
 
+    @Override
+    public List<Session.Answer> readAtOnce(String operation, Sql sql, Params params) {
+        try (Connection connection = connection(operation, normal)) {
+            return new Session(new Statements.Fresh(connection), dialect, prepared).run(sql, params);
+        } catch (SQLException e) {
+            throw failure(operation, e, false);
+        }
+    }
+
     /** BEGIN and COMMIT go with the statements, so whoever stands still does it before or after, and holds no lock meanwhile. */
     @Override
     public List<Session.Answer> writeAtOnce(String operation, Urgency urgency, Sql sql, Params params) {
@@ -132,8 +141,12 @@ final class PostgresDatabase implements Database {
                 throw e;
             }
         } catch (SQLException e) {
-            throw new StoreException(kind(e, true), operation + ": " + display + ": " + cause(e), e);
+            throw failure(operation, e, true);
         }
+    }
+
+    private StoreException failure(String operation, SQLException e, boolean committing) {
+        return new StoreException(kind(e, committing), operation + ": " + display + ": " + cause(e), e);
     }
 
     /** After an error in the middle the COMMIT was not carried out, and the transaction is still there. */
@@ -181,7 +194,7 @@ final class PostgresDatabase implements Database {
                 throw e;
             }
         } catch (SQLException e) {
-            throw new StoreException(kind(e, committing), operation + ": " + display + ": " + cause(e), e);
+            throw failure(operation, e, committing);
         }
     }
 

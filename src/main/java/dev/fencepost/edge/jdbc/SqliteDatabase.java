@@ -214,6 +214,11 @@ final class SqliteDatabase implements Database {
     }
 
     @Override
+    public List<Session.Answer> readAtOnce(String operation, Sql sql, Params params) {
+        return read(operation, session -> session.run(sql, params));
+    }
+
+    @Override
     public List<Session.Answer> writeAtOnce(String operation, Urgency urgency, Sql sql, Params params) {
         return write(operation, urgency, session -> session.run(sql, params));
     }

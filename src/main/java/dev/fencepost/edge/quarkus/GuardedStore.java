@@ -203,6 +203,11 @@ final class GuardedStore implements Store {
     }
 
     @Override
+    public Restless restless() {
+        return guarded("restless", store::restless);
+    }
+
+    @Override
     public BrakeCounts brakeCounts(String job, int mostFailures, @Nullable Instant runsSince) {
         return guarded("brake-counts", () -> store.brakeCounts(job, mostFailures, runsSince));
     }

@@ -1,0 +1,235 @@
+package dev.fencepost.edge.jdbc;
+
+import dev.fencepost.edge.jdbc.Database.Urgency;
+import dev.fencepost.edge.jdbc.Session.Answer;
+import dev.fencepost.lease.Owner;
+import dev.fencepost.lease.RunId;
+import dev.fencepost.lease.StoreException;
+import dev.fencepost.lease.StoreException.Kind;
+import dev.fencepost.run.Job;
+import dev.fencepost.run.Start;
+import dev.fencepost.run.Ticks.Situation;
+import dev.fencepost.schedule.Plan;
+import dev.fencepost.schedule.Plan.NewTick;
+import dev.fencepost.schedule.Slot;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The usual course of a tick on PostgreSQL, for as many jobs at once as wait for it: read what is due, open its tick, claim its lease. Each
+ * is one statement and one round trip, whether for one job or for a hundred (ADR 28).
+ *
+ * <p>Here is only what meets nothing unusual: a plan that opens ticks and does nothing else, and the first attempt of a tick whose lease
+ * nobody holds and whose job no dead holder has left anything behind. Whatever is not so, or is being changed by somebody at that moment,
+ * is left alone, without waiting for it, and goes the long way in {@link JdbcTicks}, which decides.
+ */
+final class TickBatches {
+
+    private static final int MOST = 200;
+
+    /** With two cores a third one would only wait for the others. */
+    private static final int LANES = 2;
+
+    /** As long as for a connection, and as long as a call may take. */
+    private static final Duration PATIENCE = Duration.ofSeconds(8);
+
+    /**
+     * The rows are locked, where nobody else has them, before anything is decided by them. The later parts see what was committed when
+     * the statement began: a tick that another node opened since is met by the insert.
+     */
+    static final Sql OPEN = Sql.of("""
+            with wanted as (
+                select * from unnest(:jobs::text[], :seen::timestamptz[], :cursors::timestamptz[], :slot_keys::text[],
+                    :slot_ats::timestamptz[], :on_time::boolean[])
+                    as w (job, seen, cursor_at, slot_key, slot_at, on_time)),
+            unmoved as materialized (
+                select j.id from job j join wanted w on w.job = j.id where j.cursor_at = w.seen order by j.id
+                for update of j skip locked),
+            moved as (
+                update job set cursor_at = w.cursor_at from wanted w join unmoved u on u.id = w.job
+                where job.id = w.job returning job.id),
+            opened as (
+                insert into tick (job, slot_key, slot_at, on_time, opened_at)
+                select w.job, w.slot_key, w.slot_at, w.on_time, {now} from wanted w join moved m on m.id = w.job
+                on conflict (job, slot_key) do nothing returning job)
+            select m.id, exists (select 1 from opened o where o.job = m.id) as opened from moved m""");
+
+    /**
+     * A lease that was released is granted, its tick has its first attempt, and no other attempt of the job is without an end. The lease
+     * is locked first, and only where nobody else has it; so whoever had claimed it before is seen, since the lock sees the newest row.
+     */
+    static final Sql START =
+            Sql.of("""
+            with wanted as (
+                select * from unnest(:jobs::text[], :slot_keys::text[], :slot_ats::timestamptz[], :owners::text[],
+                    :run_ids::text[], :ttls::bigint[]) as w (job, slot_key, slot_at, owner, run_id, ttl)),
+            free as materialized (
+                select l.resource, l.fence from lease l join wanted w on w.job = l.resource
+                where l.owner is null order by l.resource for update of l skip locked),
+            begun as (
+                insert into tick as t (job, slot_key, slot_at, on_time, opened_at, attempts, run_id)
+                select w.job, w.slot_key, w.slot_at, false, {now}, 1, w.run_id
+                from wanted w join free f on f.resource = w.job
+                where not exists (select 1 from attempt a where a.job = w.job and a.ended_at is null)
+                    and not exists (select 1 from attempt a where a.run_id = w.run_id)
+                on conflict (job, slot_key) do update set attempts = 1, run_id = excluded.run_id
+                    where t.outcome is null and t.attempts = 0 and t.not_before is null
+                returning job, slot_key, slot_at, run_id, without_effects),
+            tried as (
+                insert into attempt (run_id, job, slot_key, number, fence, owner, started_at)
+                select b.run_id, b.job, b.slot_key, 1, {next_fence}, w.owner, {now}
+                from begun b join free f on f.resource = b.job join wanted w on w.run_id = b.run_id
+                returning run_id, job, slot_key, fence)
+            update lease l set owner = w.owner, run_id = w.run_id, slot_key = w.slot_key, fence = t.fence,
+                granted_at = {now}, expires_at = {now} + w.ttl {ms}
+            from tried t join wanted w on w.run_id = t.run_id join begun b on b.run_id = t.run_id
+            where l.resource = t.job
+            returning\s""" + JdbcLeases.VIEW_COLUMNS + ", 1 as number, {now} as now, b.slot_at, b.without_effects");
+
+    private final Database database;
+    private final Together<String, Optional<Situation>> situations;
+    private final Together<Opening, Optional<Plan>> openings;
+    private final Together<Starting, Optional<Start.Started>> starts;
+
+    private record Opening(Job job, Instant seen, Plan plan) {}
+
+    private record Starting(Job job, Slot slot, Owner owner, RunId runId) {}
+
+    TickBatches(Database database) {
+        this.database = database;
+        this.situations = new Together<>("situation", LANES, MOST, PATIENCE, this::situations);
+        this.openings = new Together<>("plan", LANES, MOST, PATIENCE, this::open);
+        this.starts = new Together<>("claim", LANES, MOST, PATIENCE, this::start);
+    }
+
+    /** Null for a job that is not registered. */
+    @Nullable
+    Situation situation(String job) {
+        return situations.ask(job).orElse(null);
+    }
+
+    private List<Optional<Situation>> situations(List<String> jobs) {
+        List<Answer> answers = database.readAtOnce(
+                "situation of " + words(jobs), JdbcTicks.SITUATIONS, Params.of("jobs", array(jobs.stream())));
+        if (jobs.size() > 1
+                && answers.getLast().rows().size() >= JdbcTicks.MOST_OPEN) { // of some job there may be more
+            return jobs.stream().map(job -> situations(List.of(job)).getFirst()).toList();
+        }
+        Map<String, Situation> found = JdbcTicks.situations(answers);
+        return jobs.stream().map(job -> Optional.ofNullable(found.get(job))).toList();
+    }
+
+    /** The plan as written, or null if this one has to be written in the long way. */
+    @Nullable
+    Plan open(Job job, Instant seen, Plan plan) {
+        return isUsual(plan) ? openings.ask(new Opening(job, seen, plan)).orElse(null) : null;
+    }
+
+    private static boolean isUsual(Plan plan) {
+        return plan.opened().size() == 1
+                && plan.skipped().isEmpty()
+                && plan.closed().isEmpty()
+                && plan.displaced().isEmpty()
+                && plan.dropped() == null
+                && plan.skippedRange() == null
+                && plan.cutBackTo() == null
+                && plan.takeOver() == null;
+    }
+
+    private List<Optional<Plan>> open(List<Opening> wanted) {
+        Map<String, Opening> byJob = firsts(wanted, opening -> opening.job().id());
+        List<Opening> rows = List.copyOf(byJob.values());
+        List<NewTick> ticks =
+                rows.stream().map(each -> each.plan().opened().getFirst()).toList();
+        Params params = Params.of(
+                        "jobs", array(rows.stream().map(each -> each.job().id())))
+                .and("seen", array(rows.stream().map(Opening::seen)))
+                .and("cursors", array(rows.stream().map(each -> each.plan().cursor())))
+                .and("slot_keys", array(ticks.stream().map(tick -> tick.slot().key())))
+                .and("slot_ats", array(ticks.stream().map(tick -> tick.slot().at())))
+                .and("on_time", array(ticks.stream().map(NewTick::onTime)));
+        Map<String, Boolean> opened = new HashMap<>();
+        for (Row row : usual("plan " + words(List.copyOf(byJob.keySet())), OPEN, params)) {
+            opened.put(row.text("id"), row.truth("opened"));
+        }
+        return wanted.stream()
+                .map(each -> byJob.get(each.job().id()) == each
+                        ? written(each.plan(), opened.get(each.job().id()))
+                        : null)
+                .map(Optional::ofNullable)
+                .toList();
+    }
+
+    private static @Nullable Plan written(Plan plan, @Nullable Boolean opened) {
+        if (opened == null) {
+            return null;
+        }
+        return opened
+                ? plan
+                : plan.without(Set.of(plan.opened().getFirst().slot().key()));
+    }
+
+    /** Null if this claim has to go the long way, which says why. */
+    Start.@Nullable Started start(Job job, Slot slot, Owner owner, RunId runId) {
+        return starts.ask(new Starting(job, slot, owner, runId)).orElse(null);
+    }
+
+    private List<Optional<Start.Started>> start(List<Starting> wanted) {
+        Map<String, Starting> byJob = firsts(wanted, starting -> starting.job().id());
+        List<Starting> rows = List.copyOf(byJob.values());
+        Params params = Params.of(
+                        "jobs", array(rows.stream().map(each -> each.job().id())))
+                .and("slot_keys", array(rows.stream().map(each -> each.slot().key())))
+                .and("slot_ats", array(rows.stream().map(each -> each.slot().at())))
+                .and("owners", array(rows.stream().map(each -> each.owner().text())))
+                .and("run_ids", array(rows.stream().map(Starting::runId)))
+                .and("ttls", array(rows.stream().map(each -> each.job().ttl().toMillis())));
+        Map<RunId, Start.Started> started = new HashMap<>();
+        for (Row row : usual("claim " + words(List.copyOf(byJob.keySet())), START, params)) {
+            started.put(RunId.parse(row.text("run_id")), JdbcTicks.started(row, List.of(), 0));
+        }
+        return wanted.stream()
+                .map(each -> Optional.ofNullable(started.get(each.runId())))
+                .toList();
+    }
+
+    /** The rows of what was done; none if something about one of them made all of them fail, which then shows in the long way. */
+    private List<Row> usual(String operation, Sql sql, Params params) {
+        try {
+            return database.writeAtOnce(operation, Urgency.NORMAL, sql, params)
+                    .getFirst()
+                    .rows();
+        } catch (StoreException e) {
+            if (e.kind() == Kind.BROKEN) {
+                return List.of();
+            }
+            throw e;
+        }
+    }
+
+    private static <T> Map<String, T> firsts(List<T> all, Function<T, String> job) {
+        Map<String, T> firsts = new LinkedHashMap<>();
+        all.forEach(each -> firsts.putIfAbsent(job.apply(each), each));
+        return firsts;
+    }
+
+    private static String words(List<String> jobs) {
+        return jobs.size() == 1 ? jobs.getFirst() : jobs.size() + " jobs";
+    }
+
+    /** As PostgreSQL writes an array. */
+    static String array(Stream<?> values) {
+        return values.map(value -> '"' + value.toString().replace("\\", "\\\\").replace("\"", "\\\"") + '"')
+                .collect(Collectors.joining(",", "{", "}"));
+    }
+}

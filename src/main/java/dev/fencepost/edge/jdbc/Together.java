@@ -1,0 +1,147 @@
+package dev.fencepost.edge.jdbc;
+
+import dev.fencepost.lease.StoreException;
+import dev.fencepost.lease.StoreException.Kind;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/**
+ * Makes one call of the database out of many that wait at the same time. Who finds a free lane goes at once; who finds none waits, and
+ * goes together with all the others who wait as soon as there is one. So nobody waits for company, and the calls of a thousand threads
+ * are a few. Each call is made by the thread of one of those whose question is in it. Safe for use by many threads.
+ *
+ * @param <Q> what is asked
+ * @param <A> what is answered
+ */
+final class Together<Q, A> {
+
+    /** Answers questions, in their order. */
+    @FunctionalInterface
+    interface Call<Q, A> {
+        List<A> make(List<Q> questions);
+    }
+
+    private final String operation;
+    private final int most;
+    private final Duration patience;
+    private final Call<Q, A> call;
+    private final Deque<Waiting<Q, A>> queue = new ArrayDeque<>();
+    private int lanes;
+
+    /**
+     * @param operation in words, for what fails
+     * @param lanes how many calls may be under way
+     * @param most how many questions a call has at most
+     * @param patience how long a question waits for its turn; and how long, beyond that, for the end of a call that somebody else makes
+     */
+    Together(String operation, int lanes, int most, Duration patience, Call<Q, A> call) {
+        this.operation = operation;
+        this.lanes = lanes;
+        this.most = most;
+        this.patience = patience;
+        this.call = call;
+    }
+
+    /** Somebody whose question is not in a call yet: it is told the answer, or to make the call itself. */
+    private record Waiting<Q, A>(Q question, CompletableFuture<Turn<A>> turn) {}
+
+    private sealed interface Turn<A> {
+        record Answered<A>(A answer) implements Turn<A> {}
+
+        record Leads<A>() implements Turn<A> {}
+    }
+
+    /** @throws StoreException of the kind {@code UNAVAILABLE} also where the question was never asked */
+    A ask(Q question) {
+        Waiting<Q, A> mine = new Waiting<>(question, new CompletableFuture<>());
+        synchronized (queue) {
+            if (lanes > 0) {
+                lanes--;
+                mine.turn().complete(new Turn.Leads<>());
+            } else {
+                queue.add(mine);
+            }
+        }
+        return switch (await(mine)) {
+            case Turn.Answered<A> answered -> answered.answer();
+            case Turn.Leads<A> leads -> lead(mine);
+        };
+    }
+
+    private Turn<A> await(Waiting<Q, A> mine) {
+        try {
+            try {
+                return mine.turn().get(patience.toMillis(), TimeUnit.MILLISECONDS);
+            } catch (TimeoutException notYet) {
+                if (isTakenBack(mine)) {
+                    throw new StoreException(Kind.UNAVAILABLE, operation + ": not asked within " + patience, notYet);
+                }
+                return mine.turn().get(patience.toMillis(), TimeUnit.MILLISECONDS);
+            }
+        } catch (TimeoutException hanging) {
+            throw new StoreException(Kind.AMBIGUOUS, operation + ": no answer within " + patience, hanging);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            if (isTakenBack(mine)) {
+                throw new StoreException(Kind.UNAVAILABLE, operation + ": interrupted while it waited", e);
+            }
+            if (mine.turn().getNow(null) instanceof Turn.Leads<A> leads) {
+                return leads; // the others wait for it
+            }
+            throw new StoreException(Kind.AMBIGUOUS, operation + ": interrupted while it waited", e);
+        } catch (ExecutionException e) {
+            throw failure(e);
+        }
+    }
+
+    private boolean isTakenBack(Waiting<Q, A> mine) {
+        synchronized (queue) {
+            return queue.remove(mine);
+        }
+    }
+
+    private StoreException failure(ExecutionException e) {
+        return e.getCause() instanceof StoreException known
+                ? new StoreException(known.kind(), String.valueOf(known.getMessage()), known)
+                : new StoreException(Kind.BROKEN, operation + ": " + e.getCause(), e);
+    }
+
+    private A lead(Waiting<Q, A> mine) {
+        List<Waiting<Q, A>> all = new ArrayList<>(List.of(mine));
+        synchronized (queue) {
+            while (all.size() < most && !queue.isEmpty()) {
+                all.add(queue.remove());
+            }
+        }
+        try {
+            List<A> answers = call.make(all.stream().map(Waiting::question).toList());
+            for (int i = 1; i < all.size(); i++) {
+                all.get(i).turn().complete(new Turn.Answered<>(answers.get(i)));
+            }
+            return answers.getFirst();
+        } catch (RuntimeException | Error e) {
+            all.forEach(each -> each.turn().completeExceptionally(e));
+            throw e;
+        } finally {
+            leave();
+        }
+    }
+
+    private void leave() {
+        synchronized (queue) {
+            Waiting<Q, A> next = queue.poll();
+            if (next == null) {
+                lanes++;
+            } else {
+                next.turn().complete(new Turn.Leads<>());
+            }
+        }
+    }
+}

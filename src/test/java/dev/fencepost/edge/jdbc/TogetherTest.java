@@ -1,0 +1,181 @@
+package dev.fencepost.edge.jdbc;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.fencepost.lease.StoreException;
+import dev.fencepost.lease.StoreException.Kind;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+/** Calls that end when the test says so. */
+class TogetherTest {
+
+    private static final int LIMIT_SECONDS = 10;
+    private static final Duration LONG = Duration.ofSeconds(LIMIT_SECONDS);
+
+    private final LinkedBlockingQueue<List<String>> begun = new LinkedBlockingQueue<>();
+    private final SynchronousQueue<RuntimeException> ends = new SynchronousQueue<>();
+    private final List<Thread> threads = new ArrayList<>();
+
+    /** Tells a call to end well. */
+    private static final class Well extends RuntimeException {}
+
+    private Together<String, String> together(int lanes, int most, Duration patience) {
+        return new Together<>("call", lanes, most, patience, questions -> {
+            begun.add(questions);
+            try {
+                RuntimeException end = ends.take();
+                if (end instanceof Well) {
+                    return questions.stream().map(question -> question + "!").toList();
+                }
+                throw end;
+            } catch (InterruptedException e) {
+                throw new StoreException(Kind.AMBIGUOUS, "interrupted", e);
+            }
+        });
+    }
+
+    /** Asks, and comes back once the question waits, in a call or before it. */
+    private CompletableFuture<String> ask(Together<String, String> together, String question) {
+        CompletableFuture<String> answer = new CompletableFuture<>();
+        Thread thread = Thread.ofPlatform().daemon().start(() -> {
+            try {
+                answer.complete(together.ask(question));
+            } catch (RuntimeException e) {
+                answer.completeExceptionally(e);
+            }
+        });
+        threads.add(thread);
+        while (thread.getState() != Thread.State.WAITING && thread.getState() != Thread.State.TIMED_WAITING) {
+            Thread.onSpinWait();
+        }
+        return answer;
+    }
+
+    private List<String> nextCall() throws InterruptedException {
+        return assertInstanceOf(List.class, begun.poll(LIMIT_SECONDS, TimeUnit.SECONDS));
+    }
+
+    private void end(RuntimeException how) throws InterruptedException {
+        assertTrue(ends.offer(how, LIMIT_SECONDS, TimeUnit.SECONDS));
+    }
+
+    private static String answer(CompletableFuture<String> future) throws Exception {
+        return future.get(LIMIT_SECONDS, TimeUnit.SECONDS);
+    }
+
+    private static Kind failure(CompletableFuture<String> future) {
+        ExecutionException e =
+                assertThrows(ExecutionException.class, () -> future.get(LIMIT_SECONDS, TimeUnit.SECONDS));
+        return assertInstanceOf(StoreException.class, e.getCause()).kind();
+    }
+
+    @Test
+    void whoMeetsNobodyGoesAloneAndAtOnce() throws Exception {
+        Together<String, String> together = together(2, 3, LONG);
+        CompletableFuture<String> a = ask(together, "a");
+        CompletableFuture<String> b = ask(together, "b");
+        assertEquals(List.of("a"), nextCall());
+        assertEquals(List.of("b"), nextCall());
+        end(new Well());
+        end(new Well());
+        assertEquals("a!", answer(a));
+        assertEquals("b!", answer(b));
+    }
+
+    @Test
+    void thoseWhoWaitGoTogetherInTheirOrder() throws Exception {
+        Together<String, String> together = together(1, 3, LONG);
+        List<CompletableFuture<String>> answers = new ArrayList<>();
+        for (String question : List.of("a", "b", "c", "d", "e")) {
+            answers.add(ask(together, question));
+        }
+        assertEquals(List.of("a"), nextCall());
+        end(new Well());
+        assertEquals(List.of("b", "c", "d"), nextCall());
+        end(new Well());
+        assertEquals(List.of("e"), nextCall());
+        end(new Well());
+        for (int i = 0; i < answers.size(); i++) {
+            assertEquals("abcde".charAt(i) + "!", answer(answers.get(i)));
+        }
+        CompletableFuture<String> later = ask(together, "f");
+        assertEquals(List.of("f"), nextCall());
+        end(new Well());
+        assertEquals("f!", answer(later));
+    }
+
+    @Test
+    void aCallThatFailsFailsForAllInItAndForNobodyElse() throws Exception {
+        Together<String, String> together = together(1, 2, LONG);
+        CompletableFuture<String> a = ask(together, "a");
+        CompletableFuture<String> b = ask(together, "b");
+        CompletableFuture<String> c = ask(together, "c");
+        CompletableFuture<String> d = ask(together, "d");
+        nextCall();
+        end(new Well());
+        nextCall();
+        end(new StoreException(Kind.AMBIGUOUS, "cut off", null));
+        assertEquals(List.of("d"), nextCall());
+        end(new IllegalStateException("of ours"));
+        assertEquals("a!", answer(a));
+        assertEquals(Kind.AMBIGUOUS, failure(b));
+        assertEquals(Kind.AMBIGUOUS, failure(c));
+        assertThrows(ExecutionException.class, () -> answer(d));
+        assertInstanceOf(IllegalStateException.class, d.exceptionNow());
+    }
+
+    @Test
+    void whoseTurnDoesNotComeHasAskedNothing() throws Exception {
+        Together<String, String> together = together(1, 2, Duration.ofMillis(50));
+        CompletableFuture<String> a = ask(together, "a");
+        CompletableFuture<String> late = ask(together, "late");
+        assertEquals(Kind.UNAVAILABLE, failure(late));
+        nextCall();
+        end(new Well());
+        assertEquals("a!", answer(a));
+        assertTrue(begun.isEmpty(), "the question is in no call");
+    }
+
+    @Test
+    void whoIsInterruptedBeforeItsTurnHasAskedNothing() throws Exception {
+        Together<String, String> together = together(1, 2, LONG);
+        CompletableFuture<String> a = ask(together, "a");
+        CompletableFuture<String> b = ask(together, "b");
+        threads.getLast().interrupt();
+        assertEquals(Kind.UNAVAILABLE, failure(b));
+        CompletableFuture<String> c = ask(together, "c");
+        nextCall();
+        end(new Well());
+        assertEquals(List.of("c"), nextCall());
+        end(new Well());
+        assertEquals("a!", answer(a));
+        assertEquals("c!", answer(c));
+    }
+
+    @Test
+    void whoIsInterruptedInTheCallOfAnotherDoesNotKnow() throws Exception {
+        Together<String, String> together = together(1, 3, LONG);
+        CompletableFuture<String> a = ask(together, "a");
+        CompletableFuture<String> b = ask(together, "b");
+        CompletableFuture<String> c = ask(together, "c");
+        nextCall();
+        end(new Well());
+        assertEquals(List.of("b", "c"), nextCall());
+        threads.getLast().interrupt();
+        assertEquals(Kind.AMBIGUOUS, failure(c));
+        end(new Well());
+        assertEquals("a!", answer(a));
+        assertEquals("b!", answer(b));
+    }
+}

@@ -1,0 +1,322 @@
+package dev.fencepost.store;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.fencepost.edge.jdbc.JdbcStore;
+import dev.fencepost.faults.Proxy;
+import dev.fencepost.lease.Claim;
+import dev.fencepost.lease.Lease;
+import dev.fencepost.lease.LeaseView;
+import dev.fencepost.lease.Owner;
+import dev.fencepost.lease.StoreException;
+import dev.fencepost.run.Attempt;
+import dev.fencepost.run.Completed;
+import dev.fencepost.run.Completion;
+import dev.fencepost.run.Job;
+import dev.fencepost.run.Outcome;
+import dev.fencepost.run.Start;
+import dev.fencepost.run.Ticks.Situation;
+import dev.fencepost.schedule.CatchUp;
+import dev.fencepost.schedule.Every;
+import dev.fencepost.schedule.Plan;
+import dev.fencepost.schedule.Plan.NewTick;
+import dev.fencepost.schedule.Slot;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** Many jobs at the same moment. What each of them gets is what it would get alone, and the calls of the database are few. */
+class PostgresBatchesTest {
+
+    private static final Owner ANNA = new Owner("anna of \"{a,\\b}\", 'c'");
+    private static final Owner BEN = new Owner("ben");
+    private static final Completion SUCCESS = new Completion(Outcome.SUCCEEDED, true, true, 0, null, null, null, null);
+    private static final int MANY = 60;
+
+    private static Postgres.Database database;
+    private static Proxy proxy;
+    private static JdbcStore store;
+
+    private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
+
+    @BeforeAll
+    static void open() {
+        database = Postgres.newDatabase();
+        proxy = new Proxy(database.port());
+        store = database.store(proxy.port(), event -> {});
+        store.prepare();
+    }
+
+    @AfterAll
+    static void close() {
+        store.close();
+        proxy.close();
+        database.drop();
+    }
+
+    @AfterEach
+    void end() {
+        threads.shutdownNow();
+        threads.close();
+    }
+
+    private static Job job(String id) {
+        return StoreContract.job(id, new Every(Duration.ofMinutes(1)), CatchUp.DEFAULT, null, 2);
+    }
+
+    /** Registered, and each with a lease that was released before. */
+    private static List<Job> jobs(int count) {
+        String name = StoreContract.newName();
+        List<Job> jobs =
+                IntStream.range(0, count).mapToObj(i -> job(name + "-" + i)).toList();
+        store.register(jobs);
+        for (Job job : jobs) {
+            complete(started(start(job, Slot.at(Instant.EPOCH), ANNA)));
+        }
+        return jobs;
+    }
+
+    private static Start.Started started(Start start) {
+        return assertInstanceOf(Start.Started.class, start);
+    }
+
+    private static void complete(Start.Started started) {
+        assertInstanceOf(Completed.Stored.class, store.complete(started.lease(), SUCCESS));
+    }
+
+    private static Situation situation(Job job) {
+        return Objects.requireNonNull(store.situation(job.id()));
+    }
+
+    private static Plan opening(Slot... slots) {
+        List<NewTick> ticks =
+                List.of(slots).stream().map(slot -> new NewTick(slot, true)).toList();
+        return new Plan(slots[slots.length - 1].at(), null, null, null, List.of(), ticks, List.of(), 0, List.of(slots));
+    }
+
+    /** What each answers, where all but the first ones had to wait and so went together. */
+    private <T> List<T> atTheSameTime(String table, List<Job> jobs, Function<Job, T> call) throws Exception {
+        List<Future<T>> answers;
+        try (Connection connection = database.connect();
+                Statement statement = connection.createStatement()) {
+            connection.setAutoCommit(false);
+            statement.execute("lock table " + table + " in access exclusive mode");
+            answers = jobs.stream()
+                    .map(job -> threads.submit(() -> call.apply(job)))
+                    .toList();
+            await(() -> waiting() == 2, "two calls that wait for the table");
+            connection.commit();
+        }
+        return answers.stream().map(PostgresBatchesTest::answer).toList();
+    }
+
+    private static int waiting() {
+        return Integer.parseInt(
+                database.value(
+                        "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"));
+    }
+
+    private static void await(Callable<Boolean> condition, String what) throws Exception {
+        long giveUp = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+        while (!condition.call()) {
+            assertTrue(System.nanoTime() < giveUp, what);
+            Thread.sleep(2); // polls another process, which cannot call us
+        }
+    }
+
+    private static <T> T answer(Future<T> future) {
+        try {
+            return future.get(20, TimeUnit.SECONDS);
+        } catch (Exception e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    @Test
+    void manyTicksTakeAFewCalls() throws Exception {
+        List<Job> jobs = jobs(MANY);
+        Slot slot = Slot.at(store.now());
+        int before = proxy.roundTrips();
+        List<Situation> situations = atTheSameTime("job", jobs, PostgresBatchesTest::situation);
+        assertTrue(proxy.roundTrips() - before <= 5, proxy.roundTrips() - before + " calls to read");
+        before = proxy.roundTrips();
+        List<Plan> plans = atTheSameTime(
+                "tick",
+                jobs,
+                job -> store.apply(job, situations.get(jobs.indexOf(job)).backlog(), opening(slot)));
+        assertEquals(
+                MANY,
+                plans.stream().filter(plan -> plan.due().equals(List.of(slot))).count());
+        assertTrue(proxy.roundTrips() - before <= 5, proxy.roundTrips() - before + " calls to open");
+        before = proxy.roundTrips();
+        List<Start> starts = atTheSameTime("attempt", jobs, job -> start(job, slot, ANNA));
+        assertTrue(proxy.roundTrips() - before <= 5, proxy.roundTrips() - before + " calls to claim");
+        for (int i = 0; i < MANY; i++) {
+            Start.Started started = started(starts.get(i));
+            assertEquals(jobs.get(i).id(), started.lease().resource());
+            assertEquals(slot.key(), started.lease().slotKey());
+            assertEquals(2, started.lease().fence().value());
+            assertEquals(1, started.attempt());
+            LeaseView view = Objects.requireNonNull(store.inspect(jobs.get(i).id()));
+            assertEquals(started.lease(), view.lease());
+            complete(started);
+        }
+        assertEquals(
+                List.of(List.of("t", String.valueOf(MANY))),
+                database.rows("select on_time, count(*) from tick where slot_key = '" + slot.key()
+                        + "' and outcome = 'SUCCEEDED' and attempts = 1 and job like '"
+                        + jobs.getFirst().id().replaceAll("-0$", "-%") + "' group by 1"));
+    }
+
+    @Test
+    void eachGetsItsOwnAnswerWhateverTheOthersGet() throws Exception {
+        List<Job> jobs = jobs(9);
+        Slot slot = Slot.at(store.now());
+        Start.Started other = started(start(jobs.get(2), slot, BEN));
+        Start.Started dead = started(start(jobs.get(3), Slot.at(Instant.EPOCH.plusSeconds(60)), BEN));
+        database.sql("update lease set expires_at = clock_timestamp() where resource = " + quoted(jobs.get(3)));
+        complete(started(start(jobs.get(4), slot, BEN)));
+        database.sql("insert into attempt (run_id, job, slot_key, number, fence, owner, started_at) values ('"
+                + StoreContract.newRun() + "', " + quoted(jobs.get(5)) + ", 'before', 1, 1, 'nobody ended it', now())");
+        Lease byHand = assertInstanceOf(
+                        Claim.Granted.class,
+                        store.claim(jobs.get(6).id(), BEN, StoreContract.newRun(), Duration.ofHours(1)))
+                .lease();
+        database.sql("insert into tick (job, slot_key, slot_at, on_time, opened_at, outcome, ended_at) values ("
+                + quoted(jobs.get(7)) + ", '" + slot.key() + "', now(), true, now(), 'SKIPPED_OVERLAP', now())");
+        List<Start> starts = atTheSameTime("tick", jobs, job -> start(job, slot, ANNA));
+        for (int i : List.of(0, 1, 8)) {
+            assertEquals(2, started(starts.get(i)).lease().fence().value());
+        }
+        assertEquals(other.lease(), held(starts.get(2)));
+        assertEquals(
+                List.of(dead.lease().runId()),
+                started(starts.get(3)).abandoned().stream().map(Attempt::runId).toList());
+        assertInstanceOf(Start.Closed.class, starts.get(4));
+        assertEquals(1, started(starts.get(5)).abandoned().size());
+        assertEquals(byHand, held(starts.get(6)));
+        assertInstanceOf(Start.Closed.class, starts.get(7));
+    }
+
+    @Test
+    void whatFailsForOneFailsForItAlone() throws Exception {
+        List<Job> jobs = jobs(6);
+        Slot slot = Slot.at(store.now());
+        database.sql("insert into attempt (run_id, job, slot_key, number, fence, owner, started_at, ended_at) values ('"
+                + StoreContract.newRun() + "', " + quoted(jobs.get(3)) + ", '" + slot.key()
+                + "', 1, 1, 'its tick does not know of it', now(), now())");
+        List<Object> answers = atTheSameTime("tick", jobs, job -> {
+            try {
+                return start(job, slot, ANNA);
+            } catch (StoreException e) {
+                return e.kind();
+            }
+        });
+        assertEquals(StoreException.Kind.BROKEN, answers.get(3));
+        assertEquals(5, answers.stream().filter(Start.Started.class::isInstance).count());
+    }
+
+    private static Start start(Job job, Slot slot, Owner owner) {
+        return store.start(job, slot, owner, StoreContract.newRun(), false);
+    }
+
+    private static Lease held(Start start) {
+        return assertInstanceOf(Start.Held.class, start).by();
+    }
+
+    private static String quoted(Job job) {
+        return "'" + job.id() + "'";
+    }
+
+    @Test
+    void oneJobTwiceIsClaimedOnce() throws Exception {
+        List<Job> jobs = jobs(6);
+        Job twice = jobs.getLast();
+        Slot slot = Slot.at(store.now());
+        List<Job> asked = List.of(jobs.get(0), jobs.get(1), twice, jobs.get(2), twice, jobs.get(3), twice);
+        List<Start> starts = atTheSameTime("tick", asked, job -> start(job, slot, ANNA));
+        assertEquals(5, starts.stream().filter(Start.Started.class::isInstance).count());
+        assertEquals(2, starts.stream().filter(Start.Held.class::isInstance).count());
+    }
+
+    @Test
+    void whatIsLockedByAnotherIsWaitedForAlone() throws Exception {
+        List<Job> jobs = jobs(2);
+        Slot slot = Slot.at(store.now());
+        try (Connection connection = database.connect();
+                Statement statement = connection.createStatement()) {
+            connection.setAutoCommit(false);
+            statement.execute("select 1 from lease where resource = " + quoted(jobs.get(0)) + " for update");
+            Future<Start> first = threads.submit(() -> start(jobs.get(0), slot, ANNA));
+            await(() -> waiting() == 1, "a claim that waits for its lease");
+            started(start(jobs.get(1), slot, ANNA));
+            statement.execute("update lease set owner = 'ben', run_id = '" + StoreContract.newRun()
+                    + "', fence = fence + 1, granted_at = clock_timestamp(), expires_at = clock_timestamp() + interval '1 hour'"
+                    + " where resource = " + quoted(jobs.get(0)));
+            connection.commit();
+            assertEquals(
+                    BEN, assertInstanceOf(Start.Held.class, answer(first)).by().owner());
+        }
+    }
+
+    @Test
+    void aCursorThatMovedMeanwhileOpensNothing() throws SQLException {
+        List<Job> jobs = jobs(1);
+        Situation seen = situation(jobs.getFirst());
+        Slot slot = Slot.at(store.now());
+        assertNotNull(store.apply(jobs.getFirst(), seen.backlog(), opening(slot)));
+        assertNull(store.apply(
+                jobs.getFirst(), seen.backlog(), opening(Slot.at(slot.at().plusSeconds(60)))));
+        assertEquals(
+                "1",
+                database.value("select count(*) from tick where outcome is null and job = " + quoted(jobs.getFirst())));
+    }
+
+    @Test
+    void aPlanOfSeveralTicksIsWrittenWhole() {
+        Job job = jobs(1).getFirst();
+        Slot first = Slot.at(store.now());
+        Slot second = Slot.at(first.at().plusSeconds(60));
+        store.apply(job, situation(job).backlog(), opening(first, second));
+        assertEquals(2, situation(job).backlog().open().size());
+    }
+
+    @Test
+    void aTickThatIsThereIsNotInThePlanAsWritten() {
+        Job job = jobs(1).getFirst();
+        Slot slot = Slot.at(store.now());
+        complete(started(start(job, slot, ANNA)));
+        Plan written = Objects.requireNonNull(store.apply(job, situation(job).backlog(), opening(slot)));
+        assertEquals(List.of(), written.due());
+        assertEquals(slot.at(), situation(job).backlog().cursor());
+    }
+
+    @Test
+    void aTickThatIsNotToBeTriedAgainYetIsNot() {
+        Job job = jobs(1).getFirst();
+        Slot slot = Slot.at(store.now());
+        store.apply(job, situation(job).backlog(), opening(slot));
+        database.sql("update tick set not_before = clock_timestamp() + interval '1 hour' where job = " + quoted(job)
+                + " and outcome is null");
+        assertInstanceOf(Start.Closed.class, start(job, slot, ANNA));
+    }
+}

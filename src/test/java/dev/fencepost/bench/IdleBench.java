@@ -5,11 +5,13 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
@@ -22,7 +24,14 @@ import org.junit.jupiter.api.io.TempDir;
  */
 class IdleBench {
 
-    private static final int JOBS = Integer.getInteger("bench.jobs", 10_000);
+    private static final List<Integer> JOBS = Stream.of(
+                    System.getProperty("bench.jobs", "1,10000").split(","))
+            .map(Integer::valueOf)
+            .toList();
+
+    /** Beside the launcher's own, whose limit of the heap has to do. */
+    private static final String JAVA_OPTS = System.getProperty("bench.java-opts", "");
+
     private static final Duration SETTLING = Duration.ofSeconds(Integer.getInteger("bench.settle-seconds", 90));
     private static final Duration MEASURED = Duration.ofSeconds(Integer.getInteger("bench.seconds", 180));
     private static final Duration START_LIMIT = Duration.ofMinutes(5);
@@ -42,13 +51,19 @@ class IdleBench {
 
     @Test
     void nothingDue() throws Exception {
-        try (DurablePostgres small = DurablePostgres.start();
-                DurablePostgres large = DurablePostgres.start();
-                Idle one = new Idle("SQLite", 1, "sqlite:store.db", null);
-                Idle many = new Idle("SQLite", JOBS, "sqlite:store.db", null);
-                Idle oneMore = new Idle("PostgreSQL", 1, small.programUrl(DurablePostgres.DATABASE), small);
-                Idle manyMore = new Idle("PostgreSQL", JOBS, large.programUrl(DurablePostgres.DATABASE), large)) {
-            List<Idle> all = List.of(one, many, oneMore, manyMore);
+        List<AutoCloseable> opened = new ArrayList<>();
+        List<Idle> all = new ArrayList<>();
+        try {
+            for (int jobs : JOBS) {
+                Idle onSqlite = new Idle("SQLite", jobs, "sqlite:store.db", null);
+                opened.add(onSqlite);
+                DurablePostgres server = DurablePostgres.start();
+                opened.add(server);
+                Idle onPostgres =
+                        new Idle("PostgreSQL", jobs, server.programUrl(DurablePostgres.DATABASE), server.pid());
+                opened.add(onPostgres);
+                all.addAll(List.of(onSqlite, onPostgres));
+            }
             Thread.sleep(SETTLING); // the first looks, and what the JVM does once
             for (Idle each : all) {
                 each.begin();
@@ -56,6 +71,10 @@ class IdleBench {
             Thread.sleep(MEASURED); // processor time is counted over so long
             for (Idle each : all) {
                 each.end();
+            }
+        } finally {
+            for (AutoCloseable each : opened.reversed()) {
+                each.close();
             }
         }
     }
@@ -72,10 +91,10 @@ class IdleBench {
         private double spent;
         private double spentByServer;
 
-        Idle(String store, int jobs, String url, @Nullable DurablePostgres server) throws Exception {
+        Idle(String store, int jobs, String url, @Nullable Long server) throws Exception {
             this.store = store;
             this.jobs = jobs;
-            this.server = server == null ? null : server.pid();
+            this.server = server;
             Path own = Files.createDirectory(folder.resolve(store + "-" + jobs));
             Path file = Files.writeString(
                     own.resolve("fencepost.yaml"),
@@ -84,7 +103,12 @@ class IdleBench {
                             .collect(Collectors.joining("", "store: " + url + "\njobs:\n", "")));
             long start = System.nanoTime();
             program = ServeProcess.start(
-                    own, own.resolve("state"), ServeProcess.freePort(), Map.of(), "--config", file.toString());
+                    own,
+                    own.resolve("state"),
+                    ServeProcess.freePort(),
+                    Map.of("FENCEPOST_JAVA_OPTS", JAVA_OPTS),
+                    "--config",
+                    file.toString());
             awaitReady(start + START_LIMIT.toNanos());
             readyAfter = (System.nanoTime() - start) / 1e9;
         }
@@ -120,6 +144,9 @@ class IdleBench {
         }
 
         private double spent() throws IOException {
+            if (!program.isAlive()) {
+                throw new IllegalStateException("ended with " + jobs + " jobs on " + store + ": " + program.said());
+            }
             return ticks(program.pid(), 2) / 100.0;
         }
 

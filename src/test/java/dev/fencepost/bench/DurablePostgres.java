@@ -50,8 +50,34 @@ final class DurablePostgres implements AutoCloseable {
         return JdbcStore.postgres(url(database), USER, null, database, event -> {});
     }
 
+    /** Of a new database, ready for use. */
+    JdbcStore newStore(String database) throws SQLException {
+        try (Connection admin = connect(DATABASE)) {
+            Script.run(admin, "create database " + database);
+        }
+        JdbcStore store = store(database);
+        store.prepare();
+        return store;
+    }
+
     Connection connect(String database) throws SQLException {
         return DriverManager.getConnection(url(database), USER, null);
+    }
+
+    /** As the program takes it. */
+    String programUrl(String database) {
+        return "postgresql://" + USER + "@localhost:" + server.getPort() + "/" + database;
+    }
+
+    /** The pid of the process that all others of the server are children of. */
+    long pid() throws SQLException {
+        try (Connection connection = connect(DATABASE)) {
+            long backend = Script.count(connection, "select pg_backend_pid()");
+            return ProcessHandle.of(backend)
+                    .flatMap(ProcessHandle::parent)
+                    .orElseThrow()
+                    .pid();
+        }
     }
 
     /** Of connections for somebody else's library. */

@@ -21,7 +21,6 @@ import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -31,8 +30,6 @@ import java.util.Map;
 import java.util.UUID;
 import java.util.function.Supplier;
 import java.util.function.ToIntFunction;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -50,9 +47,6 @@ class PageBench {
     private static final String BIG = "big";
 
     private static final Instant NOW = new SystemTime().wallClock();
-
-    /** {@code at X} is an instant and {@code key X} the key of a slot, of seconds since 1970; {@code n} counts from 0. */
-    private static final Pattern FRAGMENT = Pattern.compile("\\{(\\w+)(?: ([^}]*))?}");
 
     /** How the ticks of a job ended goes round; those of the last job never succeed. */
     private static final String FILL = """
@@ -97,24 +91,6 @@ class PageBench {
     @TempDir
     Path folder;
 
-    private static final Map<String, String> SQLITE = Map.of(
-            "numbers",
-            "(with recursive c (n) as (select 0 union all select n + 1 from c where n < %s - 1)"
-                    + " select n from c) n",
-            "at",
-            "1000 * (%s)",
-            "key",
-            "strftime('%%Y-%%m-%%dT%%H:%%M:%%SZ', %s, 'unixepoch')",
-            "uuid",
-            "lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-' || hex(randomblob(2))"
-                    + " || '-' || hex(randomblob(2)) || '-' || hex(randomblob(6)))");
-
-    private static final Map<String, String> POSTGRES = Map.of(
-            "numbers", "generate_series(0, %s - 1) n",
-            "at", "to_timestamp(%s)",
-            "key", "to_char(to_timestamp(%s) at time zone 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')",
-            "uuid", "gen_random_uuid()::text");
-
     /** The indexes before the page, with which a completion is compared. */
     private static final List<String> BEFORE = List.of(
             "drop index tick_by_slot",
@@ -129,18 +105,30 @@ class PageBench {
         Path file = folder.resolve(name);
         JdbcStore store = JdbcStore.sqlite(file, new SystemTime(), new SystemThreads(event -> {}));
         store.prepare();
-        fill("jdbc:sqlite:" + file + "?synchronous=OFF&journal_mode=WAL&cache_size=-400000", SQLITE, indexes);
+        try (Connection connection = DriverManager.getConnection("jdbc:sqlite:" + file + Fill.FAST)) {
+            fill(connection, Fill.SQLITE, indexes);
+        }
         return store;
     }
 
     private static JdbcStore postgres(EmbeddedPostgres server, String name, List<String> indexes) throws SQLException {
         String url = "jdbc:postgresql://localhost:" + server.getPort() + "/";
-        run(url + "postgres?user=postgres", List.of("create database " + name));
+        try (Connection admin = DriverManager.getConnection(url + "postgres", "postgres", null)) {
+            Script.run(admin, "create database " + name);
+        }
         JdbcStore store = JdbcStore.postgres(url + name, "postgres", null, name, event -> {});
         store.prepare();
-        fill(url + name + "?user=postgres", POSTGRES, indexes);
-        run(url + name + "?user=postgres", List.of("vacuum analyze")); // as its autovacuum does
+        try (Connection connection = DriverManager.getConnection(url + name, "postgres", null)) {
+            fill(connection, Fill.POSTGRES, indexes);
+            Script.run(connection, "vacuum analyze"); // as its autovacuum does
+        }
         return store;
+    }
+
+    private static void fill(Connection connection, Fill fill, List<String> indexes) {
+        indexes.forEach(
+                each -> Script.run(connection, each)); // first, so that they grow and are analysed as the others
+        fill.run(connection, FILL);
     }
 
     private static EmbeddedPostgres server() throws IOException {
@@ -219,25 +207,6 @@ class PageBench {
             store.complete(((Start.Started) start).lease(), done);
         }
         return (System.nanoTime() - begin) / 1e6 / runs;
-    }
-
-    private static void fill(String url, Map<String, String> dialect, List<String> indexes) throws SQLException {
-        List<String> statements = new ArrayList<>(indexes); // first, so that they grow and are analysed as the others
-        for (String each : FILL.split(";\\n")) {
-            statements.add(FRAGMENT.matcher(each)
-                    .replaceAll(m ->
-                            Matcher.quoteReplacement(dialect.get(m.group(1)).formatted(m.group(2)))));
-        }
-        run(url, statements);
-    }
-
-    private static void run(String url, List<String> statements) throws SQLException {
-        try (Connection connection = DriverManager.getConnection(url);
-                Statement statement = connection.createStatement()) {
-            for (String each : statements) {
-                statement.execute(each);
-            }
-        }
     }
 
     private static void measure(String name, JdbcStore store) {

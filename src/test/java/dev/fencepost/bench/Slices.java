@@ -15,6 +15,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.function.IntFunction;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 
 /**
  * Contestants take turns, slice by slice, in an order that turns too. What a machine gives changes from second to second, so a ratio is of
@@ -69,29 +70,13 @@ final class Slices implements AutoCloseable {
 
     /** A line of the table for each: its rate, and the ratio of the first one's rate to its own. */
     List<String> compare(String what, List<Contestant> contestants) throws Exception {
-        List<List<Double>> rates = contestants.stream()
-                .<List<Double>>map(each -> new ArrayList<>())
-                .toList();
-        List<Double> syncs = new ArrayList<>();
-        for (int round = 0; round <= rounds; round++) {
-            for (int turn = 0; turn < contestants.size(); turn++) {
-                int who = (turn + round) % contestants.size();
-                contestants.get(who).before().run();
-                double sync = syncMicros();
-                double rate = contestants.get(who).slice().call();
-                if (round > 0) {
-                    rates.get(who).add(rate);
-                    syncs.add(sync);
-                }
-            }
-        }
+        List<List<Double>> rates = takeTurns(contestants.size(), who -> {
+            contestants.get(who).before().run();
+            return contestants.get(who).slice();
+        });
         List<String> lines = new ArrayList<>();
         for (int who = 0; who < contestants.size(); who++) {
             List<Double> mine = rates.get(who);
-            List<Double> first = rates.getFirst();
-            List<Double> ratios = IntStream.range(0, mine.size())
-                    .mapToObj(i -> first.get(i) / mine.get(i))
-                    .toList();
             lines.add(String.format(
                     Locale.ROOT,
                     "| %s | %s | %.0f | %.0f–%.0f | %s |",
@@ -100,24 +85,90 @@ final class Slices implements AutoCloseable {
                     quantile(mine, 0.5),
                     quantile(mine, 0.25),
                     quantile(mine, 0.75),
-                    who == 0 ? "" : ratio(ratios)));
+                    who == 0 ? "" : ratio(rates.getFirst(), mine)));
         }
         System.out.println(String.join("\n", lines));
+        return lines;
+    }
+
+    /** Like a {@link Contestant}, but by time. @param once does its work, and says how many nanoseconds of that count */
+    record Timed(String name, Callable<Long> once) {}
+
+    /** A line of the table for each, which works in one thread: its times, and the ratio of its p50 in a slice to the first one's. */
+    List<String> compareTimes(String what, List<Timed> contestants) throws Exception {
+        List<List<List<Double>>> millis = takeTurns(
+                contestants.size(), who -> () -> times(contestants.get(who).once()));
+        List<List<Double>> medians = millis.stream()
+                .map(slices ->
+                        slices.stream().map(slice -> quantile(slice, 0.5)).toList())
+                .toList();
+        List<String> lines = new ArrayList<>();
+        for (int who = 0; who < contestants.size(); who++) {
+            List<Double> all = millis.get(who).stream().flatMap(List::stream).toList();
+            lines.add(String.format(
+                    Locale.ROOT,
+                    "| %s | %s | %.3f | %.3f | %s |",
+                    what,
+                    contestants.get(who).name(),
+                    quantile(all, 0.5),
+                    quantile(all, 0.99),
+                    who == 0 ? "" : ratio(medians.get(who), medians.getFirst())));
+        }
+        System.out.println(String.join("\n", lines));
+        return lines;
+    }
+
+    private List<Double> times(Callable<Long> once) throws Exception {
+        List<Double> millis = new ArrayList<>();
+        long end = System.nanoTime() + length.toNanos();
+        while (System.nanoTime() < end) {
+            millis.add(once.call() / 1e6);
+        }
+        return millis;
+    }
+
+    private interface Turn<T> {
+        /** Prepares the slice of this contestant. */
+        Callable<T> prepare(int who) throws Exception;
+    }
+
+    /** What the slices of each gave, by round. */
+    private <T> List<List<T>> takeTurns(int contestants, Turn<T> turns) throws Exception {
+        List<List<T>> given = Stream.generate(() -> (List<T>) new ArrayList<T>())
+                .limit(contestants)
+                .toList();
+        List<Double> syncs = new ArrayList<>();
+        for (int round = 0; round <= rounds; round++) {
+            for (int turn = 0; turn < contestants; turn++) {
+                int who = (turn + round) % contestants;
+                Callable<T> slice = turns.prepare(who);
+                double sync = syncMicros();
+                T result = slice.call();
+                if (round > 0) {
+                    given.get(who).add(result);
+                    syncs.add(sync);
+                }
+            }
+        }
         System.out.printf(
                 Locale.ROOT,
                 "one write of 8 KiB with fsync: %.0f µs, quartiles %.0f–%.0f%n",
                 quantile(syncs, 0.5),
                 quantile(syncs, 0.25),
                 quantile(syncs, 0.75));
-        return lines;
+        return given;
     }
 
-    private static String ratio(List<Double> ratios) {
+    /** Of the one to the other, round by round. */
+    private static String ratio(List<Double> one, List<Double> other) {
+        List<Double> ratios = IntStream.range(0, one.size())
+                .mapToObj(i -> one.get(i) / other.get(i))
+                .toList();
         return String.format(
                 Locale.ROOT, "%.2f (%.2f–%.2f)", quantile(ratios, 0.5), quantile(ratios, 0.25), quantile(ratios, 0.75));
     }
 
-    private static double quantile(List<Double> values, double part) {
+    static double quantile(List<Double> values, double part) {
         List<Double> sorted = values.stream().sorted().toList();
         double at = part * (sorted.size() - 1);
         int low = (int) at;

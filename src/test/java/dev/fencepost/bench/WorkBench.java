@@ -119,25 +119,21 @@ class WorkBench {
     }
 
     /** Items straight into the table, under ids that nobody else uses. */
-    private static void insert(Connection connection, String now, String state, long number, boolean sqlite) {
+    private static void insert(Connection connection, Fill fill, String state, long number) {
+        String now = "{at " + new SystemTime().wallClock().getEpochSecond() + "}";
         String ended = state.equals("DONE") ? now : "null";
-        String prefix = "'" + UUID.randomUUID() + "-'";
-        Script.run(
+        fill.run(
                 connection,
-                "insert into work_item (id, queue, state, priority, max_attempts, enqueued_at, ended_at) select "
-                        + prefix
-                        + " || n, 'q', '" + state + "', 0, 3, " + now + ", " + ended + " from "
-                        + (sqlite
-                                ? "(with recursive c (n) as (select 1 union all select n + 1 from c where n < " + number
-                                        + ") select n from c)"
-                                : "generate_series(1, " + number + ") n"));
+                "insert into work_item (id, queue, state, priority, max_attempts, enqueued_at, ended_at) select '"
+                        + UUID.randomUUID() + "-' || n, 'q', '" + state + "', 0, 3, " + now + ", " + ended
+                        + " from {numbers " + number + "}");
     }
 
-    private static void fillUp(Connection connection, String now, boolean sqlite) {
-        long missing = QUEUE_LENGTH
+    private static void fillUp(Connection connection, Fill fill, long waiting) {
+        long missing = waiting
                 - Script.count(connection, "select count(*) from work_item where queue = 'q' and state = 'READY'");
         if (missing > 0) {
-            insert(connection, now, "READY", missing, sqlite);
+            insert(connection, fill, "READY", missing);
         }
     }
 
@@ -181,14 +177,10 @@ class WorkBench {
         private static final int OF_A_SLICE = 30_000;
 
         static Grown of(DurablePostgres server, String name, int done, int waiting) throws SQLException {
-            try (Connection admin = server.connect(DurablePostgres.DATABASE)) {
-                Script.run(admin, "create database " + name);
-            }
-            JdbcStore store = server.store(name);
-            store.prepare();
+            JdbcStore store = server.newStore(name);
             Connection connection = server.connect(name);
             if (done > 0) {
-                insert(connection, "clock_timestamp()", "DONE", done, false);
+                insert(connection, Fill.POSTGRES, "DONE", done);
             }
             Grown grown = new Grown(name.replace('_', ' '), connection, store, waiting + OF_A_SLICE);
             grown.fillUp();
@@ -197,11 +189,7 @@ class WorkBench {
         }
 
         void fillUp() {
-            long missing = waiting
-                    - Script.count(connection, "select count(*) from work_item where queue = 'q' and state = 'READY'");
-            if (missing > 0) {
-                insert(connection, "clock_timestamp()", "READY", missing, false);
-            }
+            WorkBench.fillUp(connection, Fill.POSTGRES, waiting);
         }
 
         @Override
@@ -213,14 +201,13 @@ class WorkBench {
 
     private void onPostgres(DurablePostgres server, Connection connection, Store store, AgroalDataSource pool)
             throws Exception {
-        String now = "clock_timestamp()";
         Runnable nothing = () -> {};
         DbScheduler.createTable(connection);
         for (int done : new int[] {0, MANY_DONE}) {
             if (done > 0) {
-                insert(connection, now, "DONE", done, false);
+                insert(connection, Fill.POSTGRES, "DONE", done);
             }
-            Runnable full = () -> fillUp(connection, now, false);
+            Runnable full = () -> fillUp(connection, Fill.POSTGRES, QUEUE_LENGTH);
             full.run();
             Script.run(connection, "vacuum analyze work_item", "checkpoint");
             header(String.format(
@@ -364,15 +351,13 @@ class WorkBench {
     void onSqlite() throws Exception {
         Path file = folder.resolve("store.db");
         try (JdbcStore store = JdbcStore.sqlite(file, new SystemTime(), new SystemThreads(event -> {}));
-                Connection connection =
-                        DriverManager.getConnection("jdbc:sqlite:" + file + "?busy_timeout=20000&synchronous=OFF")) {
+                Connection connection = DriverManager.getConnection("jdbc:sqlite:" + file + Fill.FAST)) {
             store.prepare();
-            String now = String.valueOf(new SystemTime().wallClock().toEpochMilli());
             for (int done : new int[] {0, MANY_DONE}) {
                 if (done > 0) {
-                    insert(connection, now, "DONE", done, true);
+                    insert(connection, Fill.SQLITE, "DONE", done);
                 }
-                Runnable full = () -> fillUp(connection, now, true);
+                Runnable full = () -> fillUp(connection, Fill.SQLITE, QUEUE_LENGTH);
                 full.run();
                 Script.run(connection, "analyze", "pragma wal_checkpoint(truncate)");
                 header(String.format(

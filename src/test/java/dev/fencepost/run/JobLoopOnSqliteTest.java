@@ -91,10 +91,12 @@ class JobLoopOnSqliteTest {
     private JobLoop registered(Job job) {
         store().register(List.of(job));
         DeadlineWatch watch = new DeadlineWatch(time);
+        Children children = new EndedChildren(
+                spec -> slots.add(String.valueOf(spec.environment().get("FENCEPOST_SLOT"))));
         Runner runner = new Runner(
                 store(),
                 store(),
-                new Stubs(),
+                children,
                 new NoHttpCalls(),
                 new Folders(),
                 new NoPublications(),
@@ -111,7 +113,7 @@ class JobLoopOnSqliteTest {
                 store(),
                 store(),
                 runner,
-                new Stubs(),
+                children,
                 Notices.NONE,
                 new Places(0, time),
                 OWNER,
@@ -171,54 +173,6 @@ class JobLoopOnSqliteTest {
         @Override
         public double fraction() {
             return 0.5;
-        }
-    }
-
-    private final class Stubs implements Children {
-        @Override
-        public ChildProcess start(Spec spec) {
-            slots.add(String.valueOf(spec.environment().get("FENCEPOST_SLOT")));
-            return new Ended();
-        }
-
-        @Override
-        public int sweep(RunId runId) {
-            return 0;
-        }
-
-        @Override
-        public boolean provablyDead(Owner owner) {
-            return false;
-        }
-
-        @Override
-        public String guard() {
-            return "none";
-        }
-    }
-
-    private record Ended() implements ChildProcess {
-        @Override
-        public long lastOutputBootMillis() {
-            return 0;
-        }
-
-        @Override
-        public long pid() {
-            return 1;
-        }
-
-        @Override
-        public Exit await(Duration limit) {
-            return new Exit(0, null);
-        }
-
-        @Override
-        public void stop(Duration grace) {}
-
-        @Override
-        public Output finish() {
-            return new Output("", 0, false, 0);
         }
     }
 

@@ -111,14 +111,24 @@ public final class Rig implements AutoCloseable {
     }
 
     public static Job job(String id, Schedule schedule) {
-        return job(id, schedule, Duration.ofSeconds(60), 2, null);
+        return job(id, schedule, null);
+    }
+
+    public static Job job(String id, Schedule schedule, @Nullable Instant startFrom) {
+        return job(id, schedule, Duration.ofSeconds(60), 2, null, startFrom);
     }
 
     public static Job job(String id, Duration ttl, int maxAttempts, @Nullable Duration timeout) {
-        return job(id, new Every(Duration.ofSeconds(10)), ttl, maxAttempts, timeout);
+        return job(id, new Every(Duration.ofSeconds(10)), ttl, maxAttempts, timeout, null);
     }
 
-    private static Job job(String id, Schedule schedule, Duration ttl, int maxAttempts, @Nullable Duration timeout) {
+    private static Job job(
+            String id,
+            Schedule schedule,
+            Duration ttl,
+            int maxAttempts,
+            @Nullable Duration timeout,
+            @Nullable Instant startFrom) {
         return new Job(
                 id,
                 schedule,
@@ -129,7 +139,7 @@ public final class Rig implements AutoCloseable {
                 timeout,
                 Duration.ofSeconds(5),
                 CatchUp.DEFAULT,
-                null,
+                startFrom,
                 maxAttempts,
                 null,
                 List.of());

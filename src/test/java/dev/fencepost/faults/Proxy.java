@@ -56,6 +56,7 @@ public final class Proxy implements AutoCloseable {
     private final AtomicInteger sprung = new AtomicInteger();
     private final AtomicInteger opened = new AtomicInteger();
     private final AtomicInteger roundTrips = new AtomicInteger();
+    private final AtomicInteger statements = new AtomicInteger();
 
     public Proxy(int target) {
         this.target = target;
@@ -99,6 +100,11 @@ public final class Proxy implements AutoCloseable {
     /** How often a client has asked the server to answer so far, and waited. */
     public int roundTrips() {
         return roundTrips.get();
+    }
+
+    /** How many statements the server was told to carry out so far, BEGIN and COMMIT among them. */
+    public int statements() {
+        return statements.get();
     }
 
     /** How many connections were asked for so far. */
@@ -267,6 +273,7 @@ public final class Proxy implements AutoCloseable {
             switch (type) {
                 case 'Q' -> {
                     String text = text(body, 0);
+                    statements.incrementAndGet();
                     if (!isBegin(text)) { // which the driver sends ahead, and does not wait for
                         roundTrips.incrementAndGet();
                     }
@@ -280,6 +287,7 @@ public final class Proxy implements AutoCloseable {
                     String portal = text(body, 0);
                     return statement(prepared.getOrDefault(text(body, portal.length() + 1), ""));
                 }
+                case 'E' -> statements.incrementAndGet();
                 case 'S' -> {
                     roundTrips.incrementAndGet();
                     return begun ? null : over(); // statements without BEGIN are a transaction up to here

@@ -89,11 +89,13 @@ final class PostgresDatabase implements Database {
                                     .jdbcProperty("socketTimeout", String.valueOf(limits.socketSeconds()))
                                     .jdbcProperty("tcpKeepAlive", "true")
                                     .jdbcProperty("ApplicationName", "fencepost")
-                                    .initialSql("set synchronous_commit to on; set statement_timeout to "
-                                            + limits.statementMillis() + "; set lock_timeout to "
-                                            + limits.lockMillis()
-                                            + "; set idle_in_transaction_session_timeout to " + limits.idleMillis()
-                                            + "; " + transactionTimeout(2 * limits.statementMillis()));
+                                    .initialSql(
+                                            "set synchronous_commit to on; set random_page_cost to 1.1; set statement_timeout to "
+                                                    + limits.statementMillis() + "; set lock_timeout to "
+                                                    + limits.lockMillis()
+                                                    + "; set idle_in_transaction_session_timeout to "
+                                                    + limits.idleMillis()
+                                                    + "; " + transactionTimeout(2 * limits.statementMillis()));
                             if (user != null) {
                                 factory.principal(new NamePrincipal(user));
                             }

@@ -48,8 +48,11 @@ public final class Node {
     /** Due times up to so far ahead are waited for exactly; it is the distance between two wake-ups. */
     public static final Duration LOOK_AHEAD = Duration.ofSeconds(1);
 
-    /** Twice before an idle job would be looked at: one that fails does no harm. */
+    /** Twice before an idle job would be looked at by itself, so that one that fails does no harm. */
     private static final Duration SPARING_INTERVAL = Duration.ofSeconds(25);
+
+    /** Looks that begin by one wake-up; the next one goes on behind the last. At the start all jobs are to be looked at. */
+    private static final int MOST_LOOKS = 2_000;
 
     private static final Duration FORCED_STOP_LIMIT = Duration.ofSeconds(4);
     /** At a graceful stop, for calls of sinks that are under way; longer ones are read back at the next start. */
@@ -77,6 +80,7 @@ public final class Node {
     private final Errand spareLooks = new Errand("restless-jobs", "each job is looked at by itself");
     private volatile long spareLooksAt;
     private long registered = -1;
+    private volatile int firstToWake;
     private volatile Runnable reload = () -> {};
     private final AtomicBoolean preparing = new AtomicBoolean();
     private final Object changing = new Object();
@@ -251,15 +255,24 @@ public final class Node {
             spareLooks.run(this::spareLooks);
         }
         long horizon = time.bootMillis() + LOOK_AHEAD.toMillis();
+        List<JobLoop> all = loops;
         boolean lost = false;
-        for (JobLoop loop : loops) {
+        int begun = 0;
+        int next = firstToWake;
+        for (int i = 0; i < all.size(); i++) {
+            int place = (firstToWake + i) % all.size();
+            JobLoop loop = all.get(place);
             lost |= loop.takeLostRegistration();
             try {
-                loop.wakeIfDue(since, horizon);
+                if (begun < MOST_LOOKS && loop.wakeIfDue(since, horizon)) {
+                    begun++;
+                    next = place + 1;
+                }
             } catch (RuntimeException | Error e) { // not even a thread to be had; the others are woken all the same
                 journal.record(new Event.Problem("wake-up", loop.job().id(), null, null, "it is woken again later", e));
             }
         }
+        firstToWake = begun < MOST_LOOKS ? 0 : next;
         if (lost) { // the store was replaced by another or an older one
             planningSince = null;
         }

@@ -162,11 +162,15 @@ public final class JobLoop implements Places.Guest {
         return job;
     }
 
-    /** Looks at the job's slots once its time has come, if that is before the horizon on the boot clock. Returns at once. */
-    public void wakeIfDue(Instant planningSince, long horizonBootMillis) {
+    /**
+     * Looks at the job's slots once its time has come, if that is before the horizon on the boot clock. Returns at once.
+     *
+     * @return whether a look is to begin by it
+     */
+    public boolean wakeIfDue(Instant planningSince, long horizonBootMillis) {
         this.planningSince = planningSince;
         if (rest.get().until() > horizonBootMillis || !waiting.compareAndSet(false, true)) {
-            return;
+            return false;
         }
         Runnable waitAndLook = () -> {
             try {
@@ -190,6 +194,7 @@ public final class JobLoop implements Places.Guest {
                 waiting.set(false); // no thread to be had: the next wake-up tries again
             }
         }
+        return true;
     }
 
     /** Something was ordered that may concern the job: it is looked at now. Returns at once. */

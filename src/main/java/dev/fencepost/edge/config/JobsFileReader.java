@@ -32,7 +32,7 @@ import org.snakeyaml.engine.v2.nodes.Node;
  */
 public final class JobsFileReader {
 
-    private static final int MOST_JOBS = 1000;
+    private static final int MOST_JOBS = 10_000;
     private static final Duration MOST_DRAIN = Duration.ofHours(24);
     private static final int MOST_PARALLEL = 1_000;
     private static final int MOST_TICKS = 1_000_000;

@@ -158,7 +158,7 @@ final class JdbcTicks implements Ticks {
 
     /** The end of an attempt whose holder is dead; one that had been asked to stop is not tried again. */
     private static final String END_OF_THE_DEAD = """
-            update attempt set ended_at = {now}, counted = coalesce(stop_kind, '') <> 'TAKE_OVER',
+            update attempt {by attempt_open} set ended_at = {now}, counted = coalesce(stop_kind, '') <> 'TAKE_OVER',
                 outcome = case when stop_kind is null then 'ABANDONED' else 'CANCELLED' end,
                 reason = coalesce(stop_reason, :abandoned)""";
 

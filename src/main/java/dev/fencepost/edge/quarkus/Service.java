@@ -22,8 +22,8 @@ import dev.fencepost.host.Time;
 import dev.fencepost.run.Job;
 import dev.fencepost.run.JobLoop;
 import dev.fencepost.run.Nodes;
+import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
-import io.micrometer.core.instrument.Tag;
 import io.quarkus.scheduler.Scheduler;
 import jakarta.enterprise.context.ApplicationScoped;
 import jakarta.inject.Inject;
@@ -31,7 +31,9 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.ToDoubleFunction;
@@ -67,6 +69,7 @@ public class Service {
 
     private final Scheduler scheduler;
     private final MeterRegistry meters;
+    private final Map<String, Gauge> gauges = new ConcurrentHashMap<>();
     private final Api api;
     private final Page page;
     private final CountDownLatch ended = new CountDownLatch(1);
@@ -275,8 +278,12 @@ public class Service {
     /** A gauge of the same name and job, of one that left the file and is back, would stay in its place. */
     private void gauge(String name, JobLoop loop, ToDoubleFunction<JobLoop> value) {
         String job = loop.job().id();
-        meters.find(name).tag("job", job).meters().forEach(meters::remove);
-        meters.gauge(name, List.of(Tag.of("job", job)), loop, value);
+        gauges.compute(name + " " + job, (key, before) -> {
+            if (before != null) {
+                meters.remove(before);
+            }
+            return Gauge.builder(name, loop, value).tag("job", job).register(meters);
+        });
     }
 
     @Nullable

@@ -130,6 +130,21 @@ class QueryPlanTest {
             assertTrue(plan.getFirst().contains("tick_open"), plan.toString());
         }
 
+        /** However many ticks and attempts a job has had, a claim and a completion look at the few that are open. */
+        @Test
+        void aTickIsClaimedAndCompletedByIndexesOfWhatIsOpen() throws Exception {
+            for (Sql sql : List.of(JdbcTicks.START, JdbcTicks.COMPLETE)) {
+                for (Sql.Prepared each : sql.prepare(new Dialect.Sqlite(TIME))) {
+                    for (String step : explained(connection, "explain query plan ", each)) {
+                        boolean ofAllOfAJob = step.endsWith("(job=?)") && !step.contains("_open ");
+                        assertFalse(step.startsWith("SCAN") || ofAllOfAJob, step + " in " + each.text());
+                    }
+                }
+            }
+            List<String> restless = plan(JdbcTicks.RESTLESS);
+            assertTrue(restless.contains("SCAN tick USING INDEX tick_open"), restless::toString);
+        }
+
         /** Asked before each start of a job that has brakes. */
         @Test
         void whatTheBrakesCountIsFoundByItsTime() throws Exception {

@@ -47,12 +47,12 @@ final class DemoCommand implements Runnable {
         this.shared = shared;
     }
 
-    /** Adds the command with its own commands. */
-    static void addTo(CommandLine line, SharedOptions shared) {
+    /** With its own commands. */
+    static CommandLine line(SharedOptions shared) {
         CommandLine demo = new CommandLine(new DemoCommand(shared));
-        line.addSubcommand("demo", demo);
         demo.addSubcommand("fencing", new FencingDemo(shared));
         demo.addSubcommand("reclaim", new ReclaimDemo(shared));
+        return demo;
     }
 
     @Override

@@ -77,7 +77,7 @@ final class Slices implements AutoCloseable {
             for (int turn = 0; turn < contestants.size(); turn++) {
                 int who = (turn + round) % contestants.size();
                 contestants.get(who).before().run();
-                double sync = syncMicros();
+                double sync = syncMicros(disk);
                 double rate = contestants.get(who).slice().call();
                 if (round > 0) {
                     rates.get(who).add(rate);
@@ -112,12 +112,13 @@ final class Slices implements AutoCloseable {
         return lines;
     }
 
-    private static String ratio(List<Double> ratios) {
+    /** The median and the quartiles. */
+    static String ratio(List<Double> ratios) {
         return String.format(
                 Locale.ROOT, "%.2f (%.2f–%.2f)", quantile(ratios, 0.5), quantile(ratios, 0.25), quantile(ratios, 0.75));
     }
 
-    private static double quantile(List<Double> values, double part) {
+    static double quantile(List<Double> values, double part) {
         List<Double> sorted = values.stream().sorted().toList();
         double at = part * (sorted.size() - 1);
         int low = (int) at;
@@ -125,7 +126,8 @@ final class Slices implements AutoCloseable {
         return sorted.get(low) + (at - low) * (sorted.get(high) - sorted.get(low));
     }
 
-    private double syncMicros() throws IOException {
+    /** One write of 8 KiB with fsync. */
+    static double syncMicros(Path disk) throws IOException {
         try (FileChannel file =
                 FileChannel.open(disk.resolve("sync"), StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
             file.write(ByteBuffer.allocate(8_192), 0);

@@ -111,19 +111,29 @@ public final class Rig implements AutoCloseable {
     }
 
     public static Job job(String id, Schedule schedule) {
-        return job(id, schedule, Duration.ofSeconds(60), 2, null);
+        return job(id, schedule, List.of("true"), Duration.ofSeconds(60), 2, null);
     }
 
     public static Job job(String id, Duration ttl, int maxAttempts, @Nullable Duration timeout) {
-        return job(id, new Every(Duration.ofSeconds(10)), ttl, maxAttempts, timeout);
+        return job(id, new Every(Duration.ofSeconds(10)), List.of("true"), ttl, maxAttempts, timeout);
     }
 
-    private static Job job(String id, Schedule schedule, Duration ttl, int maxAttempts, @Nullable Duration timeout) {
+    public static Job job(String id, List<String> command) {
+        return job(id, new Every(Duration.ofSeconds(10)), command, Duration.ofSeconds(60), 2, null);
+    }
+
+    private static Job job(
+            String id,
+            Schedule schedule,
+            List<String> command,
+            Duration ttl,
+            int maxAttempts,
+            @Nullable Duration timeout) {
         return new Job(
                 id,
                 schedule,
                 ZoneOffset.UTC,
-                new Action.Command(List.of("true"), null, Map.of(), null, null),
+                new Action.Command(command, null, Map.of(), null, null),
                 Set.of(),
                 ttl,
                 timeout,

@@ -43,7 +43,7 @@ final class DemoCommand implements Runnable {
 
     private final SharedOptions shared;
 
-    private DemoCommand(SharedOptions shared) {
+    DemoCommand(SharedOptions shared) {
         this.shared = shared;
     }
 

@@ -46,7 +46,7 @@ final class EffectsCommand implements Runnable {
 
     private final SharedOptions shared;
 
-    private EffectsCommand(SharedOptions shared) {
+    EffectsCommand(SharedOptions shared) {
         this.shared = shared;
     }
 

@@ -46,7 +46,7 @@ final class LeaseCommand implements Runnable {
 
     private final SharedOptions shared;
 
-    private LeaseCommand(SharedOptions shared) {
+    LeaseCommand(SharedOptions shared) {
         this.shared = shared;
     }
 

@@ -126,7 +126,7 @@ public class Main {
         }
         line.getCommandSpec().usageMessage().exitCodeList(codes);
         for (String name : needed(arguments)) {
-            line.addSubcommand(name, command(name, shared));
+            line.addSubcommand(name, command(name, shared, !isAboutTheProgram(arguments)));
         }
         Ansi ansi = surroundings.terminal() ? Ansi.ON : Ansi.OFF;
         return line.setOut(surroundings.out())
@@ -145,7 +145,13 @@ public class Main {
         return named ? List.of(arguments[0]) : COMMANDS;
     }
 
-    private static Object command(String name, SharedOptions shared) {
+    /** Whether it asks for the help of the whole, which names no command of a command, or for the version. */
+    private static boolean isAboutTheProgram(String[] arguments) {
+        return arguments.length == 0
+                || (arguments.length == 1 && (arguments[0].equals("--help") || arguments[0].equals("--version")));
+    }
+
+    private static Object command(String name, SharedOptions shared, boolean withItsOwn) {
         return switch (name) {
             case "serve" -> new ServeCommand(shared);
             case "validate" -> new ValidateCommand(shared);
@@ -168,10 +174,10 @@ public class Main {
             case "doctor" -> new DoctorCommand(shared);
             case "completion" -> new CompletionCommand(shared);
             case "man" -> new ManCommand(shared);
-            case "lease" -> LeaseCommand.line(shared);
-            case "effects" -> EffectsCommand.line(shared);
-            case "work" -> WorkCommand.line(shared);
-            case "demo" -> DemoCommand.line(shared);
+            case "lease" -> withItsOwn ? LeaseCommand.line(shared) : new LeaseCommand(shared);
+            case "effects" -> withItsOwn ? EffectsCommand.line(shared) : new EffectsCommand(shared);
+            case "work" -> withItsOwn ? WorkCommand.line(shared) : new WorkCommand(shared);
+            case "demo" -> withItsOwn ? DemoCommand.line(shared) : new DemoCommand(shared);
             default -> throw new IllegalArgumentException(name);
         };
     }

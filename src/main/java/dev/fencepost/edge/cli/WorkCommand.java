@@ -43,7 +43,7 @@ final class WorkCommand implements Runnable {
 
     private final SharedOptions shared;
 
-    private WorkCommand(SharedOptions shared) {
+    WorkCommand(SharedOptions shared) {
         this.shared = shared;
     }
 

@@ -21,8 +21,6 @@ import dev.fencepost.schedule.Slot;
 import io.agroal.api.AgroalDataSource;
 import java.nio.file.Path;
 import java.sql.Connection;
-import java.sql.DriverManager;
-import java.sql.PreparedStatement;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -239,26 +237,20 @@ class CycleBench {
     void onSqlite(int clients) throws Exception {
         Path file = folder.resolve("store.db");
         try (JdbcStore store = JdbcStore.sqlite(file, new SystemTime(), new SystemThreads(event -> {}));
-                Connection bare = DriverManager.getConnection("jdbc:sqlite:" + folder.resolve("bare.db")
-                        + "?journal_mode=WAL&synchronous=FULL&busy_timeout=20000")) {
+                BareCommit bare = BareCommit.sqlite(folder.resolve("bare.db"))) {
             store.prepare();
-            Script.run(bare, "create table bare (id text primary key, fence integer, text text)");
-            try (PreparedStatement write = bare.prepareStatement("insert into bare values (?, 1, 'x')"
-                    + " on conflict (id) do update set fence = fence + 1, text = excluded.text")) {
-                slices.compare(
-                        "tick, " + clients + (clients == 1 ? " client" : " clients"),
-                        List.of(
-                                new Contestant("Fencepost", () -> slices.perSecond(clients, i -> ticks(store, i))),
-                                new Contestant(
-                                        "bare driver, three commits of one row, one client",
-                                        () -> slices.perSecond(1, i -> () -> {
-                                            for (int k = 0; k < 3; k++) {
-                                                write.setString(1, "row-" + i);
-                                                write.executeUpdate();
-                                            }
-                                            return 1;
-                                        }))));
-            }
+            slices.compare(
+                    "tick, " + clients + (clients == 1 ? " client" : " clients"),
+                    List.of(
+                            new Contestant("Fencepost", () -> slices.perSecond(clients, i -> ticks(store, i))),
+                            new Contestant(
+                                    "bare driver, three commits of one row, one client",
+                                    () -> slices.perSecond(1, i -> () -> {
+                                        for (int k = 0; k < 3; k++) {
+                                            bare.run();
+                                        }
+                                        return 1;
+                                    }))));
         }
     }
 }

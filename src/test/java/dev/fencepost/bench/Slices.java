@@ -142,7 +142,7 @@ final class Slices implements AutoCloseable {
             for (int turn = 0; turn < contestants; turn++) {
                 int who = (turn + round) % contestants;
                 Callable<T> slice = turns.prepare(who);
-                double sync = syncMicros();
+                double sync = syncMicros(disk);
                 T result = slice.call();
                 if (round > 0) {
                     given.get(who).add(result);
@@ -161,9 +161,13 @@ final class Slices implements AutoCloseable {
 
     /** Of the one to the other, round by round. */
     private static String ratio(List<Double> one, List<Double> other) {
-        List<Double> ratios = IntStream.range(0, one.size())
+        return quartiles(IntStream.range(0, one.size())
                 .mapToObj(i -> one.get(i) / other.get(i))
-                .toList();
+                .toList());
+    }
+
+    /** The median and the quartiles. */
+    static String quartiles(List<Double> ratios) {
         return String.format(
                 Locale.ROOT, "%.2f (%.2f–%.2f)", quantile(ratios, 0.5), quantile(ratios, 0.25), quantile(ratios, 0.75));
     }
@@ -176,7 +180,8 @@ final class Slices implements AutoCloseable {
         return sorted.get(low) + (at - low) * (sorted.get(high) - sorted.get(low));
     }
 
-    private double syncMicros() throws IOException {
+    /** One write of 8 KiB with fsync. */
+    static double syncMicros(Path disk) throws IOException {
         try (FileChannel file =
                 FileChannel.open(disk.resolve("sync"), StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
             file.write(ByteBuffer.allocate(8_192), 0);

@@ -17,7 +17,10 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The launcher and the cache that the build has made: the JVM takes it, wherever the program stands, and can do without it. */
+/**
+ * The launcher and what the build has made for it: the JVM takes the caches, wherever the program stands, and can do without them; SQLite
+ * takes its library.
+ */
 @Tag("faults")
 class AotCacheIT {
 
@@ -29,36 +32,57 @@ class AotCacheIT {
 
     private record Ended(int code, String said) {}
 
-    private static Ended help(Path program, String options) throws Exception {
-        ProcessBuilder builder = new ProcessBuilder(program.toString(), "serve", "--help").redirectErrorStream(true);
+    private static Ended run(Path program, String options, String... words) throws Exception {
+        ProcessBuilder builder = new ProcessBuilder(Stream.concat(Stream.of(program.toString()), Stream.of(words))
+                        .toList())
+                .redirectErrorStream(true);
         builder.environment().put("FENCEPOST_JAVA_OPTS", options);
         Process process = builder.start();
         String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
         return new Ended(process.waitFor(), said);
     }
 
-    @Test
-    void theServiceStartsOutOfItsCache() throws Exception {
-        Ended ended = help(ServeProcess.PROGRAM, ONLY_WITH_IT);
-        assertEquals(0, ended.code(), ended::said);
+    /** Of the service and of all other commands, which have a cache each. */
+    private static List<Ended> helps(Path program, String options) throws Exception {
+        return List.of(run(program, options, "serve", "--help"), run(program, options, "status", "--help"));
     }
 
     @Test
-    void movedWithItsTimesItStillDoesAndAfterAChangeItStartsWithoutAndSaysNothing() throws Exception {
+    void serviceAndCommandsStartOutOfTheirCaches() throws Exception {
+        for (Ended ended : helps(ServeProcess.PROGRAM, ONLY_WITH_IT)) {
+            assertEquals(0, ended.code(), ended::said);
+        }
+    }
+
+    @Test
+    void movedWithTheirTimesTheyStillDoAndAfterAChangeTheyStartWithoutAndSayNothing() throws Exception {
         Path moved = Files.createDirectory(folder.resolve("another place"));
         copy(ServeProcess.PROGRAM.getParent().resolve("quarkus-app"), moved.resolve("quarkus-app"));
         Path program = Files.copy(ServeProcess.PROGRAM, moved.resolve("fencepost"), StandardCopyOption.COPY_ATTRIBUTES);
-        assertEquals(0, help(program, ONLY_WITH_IT).code(), "it was moved with its times");
+        for (Ended ended : helps(program, ONLY_WITH_IT)) {
+            assertEquals(0, ended.code(), "it was moved with its times");
+        }
 
         Files.setLastModifiedTime(
                 moved.resolve("quarkus-app/quarkus-run.jar"), FileTime.from(Instant.parse("2026-01-01T00:00:00Z")));
-        assertNotEquals(0, help(program, ONLY_WITH_IT).code(), "another jar may hold other classes");
-        Ended without = help(program, "");
-        assertEquals(0, without.code(), without::said);
-        assertTrue(without.said().startsWith("Usage: "), without::said);
-        assertEquals(
-                List.of(),
-                without.said().lines().filter(line -> line.contains("aot")).toList());
+        for (Ended ended : helps(program, ONLY_WITH_IT)) {
+            assertNotEquals(0, ended.code(), "another jar may hold other classes");
+        }
+        for (Ended without : helps(program, "")) {
+            assertEquals(0, without.code(), without::said);
+            assertTrue(without.said().startsWith("Usage: "), without::said);
+            assertEquals(
+                    List.of(),
+                    without.said().lines().filter(line -> line.contains("aot")).toList());
+        }
+    }
+
+    @Test
+    void theStoreNeedsNoFolderForTemporaryFiles() throws Exception {
+        String state = folder.resolve("state").toString();
+        Ended ended = run(
+                ServeProcess.PROGRAM, "-Djava.io.tmpdir=/nonexistent", "work", "enqueue", "item", "--state-dir", state);
+        assertEquals(0, ended.code(), ended::said);
     }
 
     private static void copy(Path from, Path to) throws IOException {

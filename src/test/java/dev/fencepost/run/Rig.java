@@ -115,16 +115,21 @@ public final class Rig implements AutoCloseable {
     }
 
     public static Job job(String id, Schedule schedule, @Nullable Instant startFrom) {
-        return job(id, schedule, Duration.ofSeconds(60), 2, null, startFrom);
+        return job(id, schedule, List.of("true"), Duration.ofSeconds(60), 2, null, startFrom);
     }
 
     public static Job job(String id, Duration ttl, int maxAttempts, @Nullable Duration timeout) {
-        return job(id, new Every(Duration.ofSeconds(10)), ttl, maxAttempts, timeout, null);
+        return job(id, new Every(Duration.ofSeconds(10)), List.of("true"), ttl, maxAttempts, timeout, null);
+    }
+
+    public static Job job(String id, List<String> command) {
+        return job(id, new Every(Duration.ofSeconds(10)), command, Duration.ofSeconds(60), 2, null, null);
     }
 
     private static Job job(
             String id,
             Schedule schedule,
+            List<String> command,
             Duration ttl,
             int maxAttempts,
             @Nullable Duration timeout,
@@ -133,7 +138,7 @@ public final class Rig implements AutoCloseable {
                 id,
                 schedule,
                 ZoneOffset.UTC,
-                new Action.Command(List.of("true"), null, Map.of(), null, null),
+                new Action.Command(command, null, Map.of(), null, null),
                 Set.of(),
                 ttl,
                 timeout,

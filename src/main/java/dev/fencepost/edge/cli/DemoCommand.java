@@ -43,16 +43,16 @@ final class DemoCommand implements Runnable {
 
     private final SharedOptions shared;
 
-    private DemoCommand(SharedOptions shared) {
+    DemoCommand(SharedOptions shared) {
         this.shared = shared;
     }
 
-    /** Adds the command with its own commands. */
-    static void addTo(CommandLine line, SharedOptions shared) {
+    /** With its own commands. */
+    static CommandLine line(SharedOptions shared) {
         CommandLine demo = new CommandLine(new DemoCommand(shared));
-        line.addSubcommand("demo", demo);
         demo.addSubcommand("fencing", new FencingDemo(shared));
         demo.addSubcommand("reclaim", new ReclaimDemo(shared));
+        return demo;
     }
 
     @Override

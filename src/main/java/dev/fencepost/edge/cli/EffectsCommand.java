@@ -46,18 +46,18 @@ final class EffectsCommand implements Runnable {
 
     private final SharedOptions shared;
 
-    private EffectsCommand(SharedOptions shared) {
+    EffectsCommand(SharedOptions shared) {
         this.shared = shared;
     }
 
-    /** Adds the command with its own commands. */
-    static void addTo(CommandLine line, SharedOptions shared) {
+    /** With its own commands. */
+    static CommandLine line(SharedOptions shared) {
         CommandLine effects = new CommandLine(new EffectsCommand(shared));
-        line.addSubcommand("effects", effects);
         effects.addSubcommand("list", new ListAll(shared));
         effects.addSubcommand("show", new Show(shared));
         effects.addSubcommand("resolve", new Resolve(shared));
         effects.addSubcommand("retry", new Retry(shared));
+        return effects;
     }
 
     @Override

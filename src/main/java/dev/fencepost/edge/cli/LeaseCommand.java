@@ -46,18 +46,18 @@ final class LeaseCommand implements Runnable {
 
     private final SharedOptions shared;
 
-    private LeaseCommand(SharedOptions shared) {
+    LeaseCommand(SharedOptions shared) {
         this.shared = shared;
     }
 
-    /** Adds the command with its own commands. */
-    static void addTo(CommandLine line, SharedOptions shared) {
+    /** With its own commands. */
+    static CommandLine line(SharedOptions shared) {
         CommandLine lease = new CommandLine(new LeaseCommand(shared));
-        line.addSubcommand("lease", lease);
         lease.addSubcommand("list", new ListAll(shared));
         lease.addSubcommand("inspect", new Inspect(shared));
         lease.addSubcommand("release", new Release(shared));
         lease.addSubcommand("break", new Break(shared));
+        return lease;
     }
 
     @Override

@@ -21,7 +21,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Help.Ansi;
@@ -33,6 +35,37 @@ import picocli.CommandLine.UnmatchedArgumentException;
 public class Main {
 
     static final String VERSION = "fencepost " + Node.VERSION;
+
+    /** In the order of the help. */
+    private static final List<String> COMMANDS = List.of(
+            "serve",
+            "validate",
+            "explain",
+            "next",
+            "run",
+            "exec",
+            "status",
+            "history",
+            "logs",
+            "events",
+            "why",
+            "trigger",
+            "pause",
+            "resume",
+            "cancel",
+            "reload",
+            "health",
+            "bench",
+            "doctor",
+            "completion",
+            "man",
+            "lease",
+            "effects",
+            "work",
+            "demo");
+
+    /** These tell of all the others. */
+    private static final Set<String> ABOUT_ALL = Set.of("completion", "man");
 
     private static final String LOG_MANAGER = "java.util.logging.manager";
 
@@ -77,14 +110,14 @@ public class Main {
     /** Runs one command to its end. */
     static int run(Surroundings surroundings, String... arguments) {
         try {
-            return commandLine(surroundings).execute(arguments);
+            return commandLine(surroundings, arguments).execute(arguments);
         } finally {
             surroundings.out().flush();
             surroundings.err().flush();
         }
     }
 
-    private static CommandLine commandLine(Surroundings surroundings) {
+    private static CommandLine commandLine(Surroundings surroundings, String[] arguments) {
         SharedOptions shared = new SharedOptions(surroundings);
         CommandLine line = new CommandLine(new Fencepost(shared));
         Map<String, String> codes = new LinkedHashMap<>();
@@ -92,31 +125,9 @@ public class Main {
             codes.put(code[0], code[1]);
         }
         line.getCommandSpec().usageMessage().exitCodeList(codes);
-        line.addSubcommand("serve", new ServeCommand(shared));
-        line.addSubcommand("validate", new ValidateCommand(shared));
-        line.addSubcommand("explain", new ExplainCommand(shared));
-        line.addSubcommand("next", new NextCommand(shared));
-        line.addSubcommand("run", new RunCommand(shared));
-        line.addSubcommand("exec", new ExecCommand(shared));
-        line.addSubcommand("status", new StatusCommand(shared));
-        line.addSubcommand("history", new HistoryCommand(shared));
-        line.addSubcommand("logs", new LogsCommand(shared));
-        line.addSubcommand("events", new EventsCommand(shared));
-        line.addSubcommand("why", new WhyCommand(shared));
-        line.addSubcommand("trigger", new TriggerCommand(shared));
-        line.addSubcommand("pause", new PauseCommand(shared));
-        line.addSubcommand("resume", new ResumeCommand(shared));
-        line.addSubcommand("cancel", new CancelCommand(shared));
-        line.addSubcommand("reload", new ReloadCommand(shared));
-        line.addSubcommand("health", new HealthCommand(shared));
-        line.addSubcommand("bench", new BenchCommand(shared));
-        line.addSubcommand("doctor", new DoctorCommand(shared));
-        line.addSubcommand("completion", new CompletionCommand(shared));
-        line.addSubcommand("man", new ManCommand(shared));
-        LeaseCommand.addTo(line, shared);
-        EffectsCommand.addTo(line, shared);
-        WorkCommand.addTo(line, shared);
-        DemoCommand.addTo(line, shared);
+        for (String name : needed(arguments)) {
+            line.addSubcommand(name, command(name, shared, !isAboutTheProgram(arguments)));
+        }
         Ansi ansi = surroundings.terminal() ? Ansi.ON : Ansi.OFF;
         return line.setOut(surroundings.out())
                 .setErr(surroundings.err())
@@ -126,6 +137,49 @@ public class Main {
                 .setCaseInsensitiveEnumValuesAllowed(true)
                 .setParameterExceptionHandler(Main::wrongUsage)
                 .setExecutionExceptionHandler((failure, at, result) -> failed(surroundings, failure));
+    }
+
+    /** To read the annotations of all commands takes longer than what a command does; so where one is named, it is alone. */
+    private static List<String> needed(String[] arguments) {
+        boolean named = arguments.length > 0 && COMMANDS.contains(arguments[0]) && !ABOUT_ALL.contains(arguments[0]);
+        return named ? List.of(arguments[0]) : COMMANDS;
+    }
+
+    /** Whether it asks for the help of the whole, which names no command of a command, or for the version. */
+    private static boolean isAboutTheProgram(String[] arguments) {
+        return arguments.length == 0
+                || (arguments.length == 1 && (arguments[0].equals("--help") || arguments[0].equals("--version")));
+    }
+
+    private static Object command(String name, SharedOptions shared, boolean withItsOwn) {
+        return switch (name) {
+            case "serve" -> new ServeCommand(shared);
+            case "validate" -> new ValidateCommand(shared);
+            case "explain" -> new ExplainCommand(shared);
+            case "next" -> new NextCommand(shared);
+            case "run" -> new RunCommand(shared);
+            case "exec" -> new ExecCommand(shared);
+            case "status" -> new StatusCommand(shared);
+            case "history" -> new HistoryCommand(shared);
+            case "logs" -> new LogsCommand(shared);
+            case "events" -> new EventsCommand(shared);
+            case "why" -> new WhyCommand(shared);
+            case "trigger" -> new TriggerCommand(shared);
+            case "pause" -> new PauseCommand(shared);
+            case "resume" -> new ResumeCommand(shared);
+            case "cancel" -> new CancelCommand(shared);
+            case "reload" -> new ReloadCommand(shared);
+            case "health" -> new HealthCommand(shared);
+            case "bench" -> new BenchCommand(shared);
+            case "doctor" -> new DoctorCommand(shared);
+            case "completion" -> new CompletionCommand(shared);
+            case "man" -> new ManCommand(shared);
+            case "lease" -> withItsOwn ? LeaseCommand.line(shared) : new LeaseCommand(shared);
+            case "effects" -> withItsOwn ? EffectsCommand.line(shared) : new EffectsCommand(shared);
+            case "work" -> withItsOwn ? WorkCommand.line(shared) : new WorkCommand(shared);
+            case "demo" -> withItsOwn ? DemoCommand.line(shared) : new DemoCommand(shared);
+            default -> throw new IllegalArgumentException(name);
+        };
     }
 
     private static int wrongUsage(ParameterException e, String[] arguments) {

@@ -43,14 +43,13 @@ final class WorkCommand implements Runnable {
 
     private final SharedOptions shared;
 
-    private WorkCommand(SharedOptions shared) {
+    WorkCommand(SharedOptions shared) {
         this.shared = shared;
     }
 
-    /** Adds the command with its own commands. */
-    static void addTo(CommandLine line, SharedOptions shared) {
+    /** With its own commands. */
+    static CommandLine line(SharedOptions shared) {
         CommandLine work = new CommandLine(new WorkCommand(shared));
-        line.addSubcommand("work", work);
         work.addSubcommand("enqueue", new Enqueue(shared));
         work.addSubcommand("state", new State(shared));
         work.addSubcommand("list", new ListAll(shared));
@@ -63,6 +62,7 @@ final class WorkCommand implements Runnable {
         CommandLine loop = new CommandLine(new WorkLoopCommand(shared));
         loop.setStopAtPositional(true); // the command's own options are its own
         work.addSubcommand("loop", loop);
+        return work;
     }
 
     @Override

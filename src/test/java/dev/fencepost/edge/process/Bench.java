@@ -46,10 +46,13 @@ final class Bench {
     Bench(Path directory, String guard, Map<String, String> runnerEnvironment) {
         this.directory = directory;
         time = new SystemTime();
-        Map<String, String> environment = new HashMap<>(runnerEnvironment);
-        environment.put(Guard.VARIABLE, guard);
-        children = new OsChildren(
-                OsChildren.thisIncarnation(NODE, time, new SystemEntropy()), time, threads, journal::add, environment);
+        children = GuardedChildren.under(
+                guard,
+                runnerEnvironment,
+                OsChildren.thisIncarnation(NODE, time, new SystemEntropy()),
+                time,
+                threads,
+                journal::add);
     }
 
     /** Another run of the same runner. */

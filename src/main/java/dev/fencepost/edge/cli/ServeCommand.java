@@ -8,6 +8,7 @@ import dev.fencepost.edge.quarkus.ServeApplication;
 import dev.fencepost.edge.quarkus.ServeArguments;
 import dev.fencepost.edge.web.Tokens;
 import java.io.IOException;
+import java.lang.ref.Reference;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
@@ -71,8 +72,22 @@ final class ServeCommand implements Callable<Integer> {
         this.shared = shared;
     }
 
+    /** @param lock of the state directory, held until the process ends */
+    private record Prepared(ServeArguments arguments, AutoCloseable lock) {}
+
     @Override
     public Integer call() throws IOException {
+        Prepared prepared = prepare();
+        try {
+            ServeApplication.boot(prepared.arguments());
+        } finally {
+            Reference.reachabilityFence(prepared);
+        }
+        return ExitCode.FINE; // not reached: the service ends the process, and with it the lock
+    }
+
+    /** Apart, so that the jobs file, which the service reads anew, does not stay in memory. */
+    private Prepared prepare() throws IOException {
         JobsFile file = shared.jobsFile();
         shared.store(file); // a bad --store is told before anything starts
         Path stateDir = shared.stateDir();
@@ -95,8 +110,7 @@ final class ServeCommand implements Callable<Integer> {
         System.setProperty("quarkus.http.host", host);
         System.setProperty("quarkus.http.port", String.valueOf(port));
         System.setProperty("quarkus.log.console.json.enabled", String.valueOf(logFormat == LogFormat.JSON));
-        ServeApplication.boot(new ServeArguments(file.path(), written(shared.writtenStore()), directory.path()));
-        return ExitCode.FINE; // not reached: the service ends the process, and with it the lock
+        return new Prepared(new ServeArguments(file.path(), written(shared.writtenStore()), directory.path()), lock);
     }
 
     private static String written(@Nullable String store) {

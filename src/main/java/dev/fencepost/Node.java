@@ -307,7 +307,7 @@ public final class Node {
             registered = restless.registered();
             for (int i = 0; i < all.size(); i++) {
                 if (another) {
-                    all.get(i).wakeNow();
+                    all.get(i).lookSoon();
                 } else if (!restless.jobs().contains(all.get(i).job().id())) {
                     all.get(i).restOn(before.get(i), sent, restless.now());
                 }
@@ -376,9 +376,11 @@ public final class Node {
 
         @Override
         public void ordered(@Nullable Set<String> jobs) {
-            loops.stream()
-                    .filter(loop -> jobs == null || jobs.contains(loop.job().id()))
-                    .forEach(JobLoop::wakeNow);
+            if (jobs == null) {
+                loops.forEach(JobLoop::lookSoon);
+                return;
+            }
+            loops.stream().filter(loop -> jobs.contains(loop.job().id())).forEach(JobLoop::wakeNow);
         }
 
         @Override

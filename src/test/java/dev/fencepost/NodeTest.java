@@ -29,6 +29,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Nested;
@@ -299,6 +300,35 @@ class NodeTest {
                 2,
                 null,
                 List.of());
+    }
+
+    /** All are to be looked at when the node starts; who comes last must not be left out for ever. */
+    @Test
+    void ofVeryManyJobsAFewThousandAreLookedAtByEachWakeUp() throws Exception {
+        int many = 5_000;
+        wake();
+        node.replaceJobs(
+                IntStream.range(0, many).mapToObj(i -> hourly("job-" + i)).toList(), null);
+        for (int i = 1; i <= 3; i++) {
+            int before = rig.faults.calls("situation");
+            while (rig.spawner.waiting() > 0) {
+                rig.spawner.runOne();
+            }
+            int looks = rig.faults.calls("situation") - before;
+            assertTrue(looks <= 2_000, looks + " looks at once");
+            rig.time.pass(Duration.ofSeconds(1));
+            node.wake();
+        }
+        while (rig.spawner.waiting() > 0) {
+            rig.spawner.runOne();
+        }
+        assertTrue(rig.faults.calls("situation") >= many, "all are looked at");
+        assertEquals(
+                1,
+                node.loops().stream()
+                        .map(loop -> loop.rest().until() > 0)
+                        .distinct()
+                        .count());
     }
 
     /** Ten thousand jobs that look once a minute each would keep a core busy with nothing. */

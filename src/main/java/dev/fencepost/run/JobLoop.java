@@ -93,7 +93,7 @@ public final class JobLoop implements Places.Guest {
     private Instant earliest = Instant.MAX;
 
     /** What had ended when the brakes were read. For whoever looks. */
-    private @Nullable Ended brakesKnow = new Ended(0, null);
+    private @Nullable Ended brakesKnow = new Ended(0, false, null);
 
     private final Object runLock = new Object();
     private @Nullable Run run;
@@ -125,9 +125,10 @@ public final class JobLoop implements Places.Guest {
      * What changes when something ends that the brakes count.
      *
      * @param fence the newest token of the job
+     * @param live whether a run may be under way under it
      * @param lastTick when the newest end of a tick was
      */
-    private record Ended(long fence, @Nullable Instant lastTick) {}
+    private record Ended(long fence, boolean live, @Nullable Instant lastTick) {}
 
     /** A run from before its claim was sent until its end is stored. */
     private record Run(RunId id, StopRequest stop, long sinceBootMillis, Spawner.Task task) {}
@@ -195,6 +196,11 @@ public final class JobLoop implements Places.Guest {
             }
         }
         return true;
+    }
+
+    /** The job is looked at by one of the next wake-ups. */
+    public void lookSoon() {
+        restUntil(time.bootMillis());
     }
 
     /** Something was ordered that may concern the job: it is looked at now. Returns at once. */
@@ -424,8 +430,9 @@ public final class JobLoop implements Places.Guest {
      * Nothing is read where nothing has ended since it was read before. Returns whether the situation has to be read again.
      */
     private boolean isNowPaused(Situation situation) {
+        LeaseView lease = situation.lease();
         Ended ended =
-                new Ended(situation.lease() == null ? 0 : situation.lease().fence(), situation.lastEnd());
+                new Ended(lease == null ? 0 : lease.fence(), lease != null && lease.isLive(), situation.lastEnd());
         if (situation.pause() != null || ended.equals(brakesKnow)) {
             return false;
         }

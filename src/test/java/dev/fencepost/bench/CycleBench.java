@@ -192,7 +192,7 @@ class CycleBench {
 
     private static String script() {
         return "\\set k :k + 1\n\\set r random(1, 9000000000000000000)\n"
-                + pipeline(TickStatements.start(), true)
+                + pipeline(TickStatements.start(), false)
                 + pipeline(TickStatements.renew(), false)
                 + pipeline(TickStatements.complete(), true);
     }
@@ -205,15 +205,16 @@ class CycleBench {
     private static String withValues(String statement) {
         String text = statement;
         String[] values = {
+            "jobs", "array['pgbench-' || (:bench)::text || '-' || (:client_id)::text]",
+            "slot_keys", "array['slot-' || (:k)::text]",
+            "slot_ats", "array[clock_timestamp()]",
+            "owners", "array['bench']",
+            "run_ids", "array['run-' || (:r)::text]",
+            "ttls", "array[600000]",
             "resource", "('pgbench-' || (:bench)::text || '-' || (:client_id)::text)",
             "run_id", "('run-' || (:r)::text)",
             "slot_key", "('slot-' || (:k)::text)",
-            "slot_at", "clock_timestamp()",
             "owner", "'bench'",
-            "ttl", "600000",
-            "max_attempts", "2",
-            "abandoned", "'holder died'",
-            "reopen", "false",
             "fence", "(:k)::bigint",
             "outcome", "'SUCCEEDED'",
             "counted", "true",

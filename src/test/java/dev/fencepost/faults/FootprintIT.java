@@ -21,6 +21,9 @@ import org.junit.jupiter.api.io.TempDir;
 @Tag("faults")
 class FootprintIT {
 
+    /** The number of some threads follows that of the cores. */
+    private static final String TWO_CORES = "-XX:ActiveProcessorCount=2";
+
     private static final int MOST_THREADS = 44;
     private static final int MOST_CLASSES = 12_700;
 
@@ -46,7 +49,11 @@ class FootprintIT {
                 IntStream.range(0, jobs)
                         .mapToObj(i -> "  job-" + i + ":\n    every: 24h\n    command: [\"true\"]\n")
                         .collect(Collectors.joining("", "jobs:\n", "")));
-        try (ServeProcess service = ServeProcess.start(place, place.resolve("state"), ServeProcess.freePort(), Map.of())
+        try (ServeProcess service = ServeProcess.start(
+                        place,
+                        place.resolve("state"),
+                        ServeProcess.freePort(),
+                        Map.of("FENCEPOST_JAVA_OPTS", TWO_CORES))
                 .awaitReady()) {
             Wait.until(
                     Duration.ofSeconds(60),

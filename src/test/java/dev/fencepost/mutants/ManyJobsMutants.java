@@ -42,6 +42,12 @@ final class ManyJobsMutants {
                 mutant("one job that fails makes all of its batch fail")
                         .java("edge/jdbc/TickBatches", "if (e.kind() == Kind.BROKEN) {", "if (false) {")
                         .seenBy(BATCHES, "whatFailsForOneFailsForItAlone"),
+                mutant("a batch waits for a tick that somebody has locked")
+                        .sqlOf(
+                                "TickBatches",
+                                "join free f on f.resource = t.job for update of t skip locked",
+                                "join free f on f.resource = t.job for update of t")
+                        .seenBy(BATCHES, "aTickThatIsLockedMakesNobodyElseWait"),
 
                 // ---- plans
                 mutant("a batch opens ticks from an older cursor")
@@ -110,6 +116,9 @@ final class ManyJobsMutants {
                 mutant("looks are spared though the store is another one")
                         .java("Node", "registered >= 0 && restless.registered() != registered", "false")
                         .seenBy(WAITING, "areLookedAtWhenTheStoreIsAnotherOne"),
+                mutant("all jobs are looked at at once")
+                        .java("Node", "if (begun < MOST_LOOKS && loop", "if (loop")
+                        .seenBy("NodeTest", "ofVeryManyJobsAFewThousandAreLookedAtByEachWakeUp"),
                 mutant("a job rests on though something happened during the read for all")
                         .java("run/JobLoop", "rest.compareAndSet(before, new Rest(", "rest.set(new Rest(")
                         .seenBy(WAITING, "areLookedAtThoughSomethingHappenedDuringTheReadForAll"),

@@ -124,6 +124,7 @@ class PostgresBatchesTest {
                     .map(job -> threads.submit(() -> call.apply(job)))
                     .toList();
             await(() -> waiting() == 2, "two calls that wait for the table");
+            Thread.sleep(300); // the others have nobody to tell that they wait for those two
             connection.commit();
         }
         return answers.stream().map(PostgresBatchesTest::answer).toList();
@@ -157,7 +158,7 @@ class PostgresBatchesTest {
         Slot slot = Slot.at(store.now());
         int before = proxy.roundTrips();
         List<Situation> situations = atTheSameTime("job", jobs, PostgresBatchesTest::situation);
-        assertTrue(proxy.roundTrips() - before <= 5, proxy.roundTrips() - before + " calls to read");
+        assertTrue(proxy.roundTrips() - before <= MANY / 4, proxy.roundTrips() - before + " calls to read");
         before = proxy.roundTrips();
         List<Plan> plans = atTheSameTime(
                 "tick",
@@ -166,10 +167,10 @@ class PostgresBatchesTest {
         assertEquals(
                 MANY,
                 plans.stream().filter(plan -> plan.due().equals(List.of(slot))).count());
-        assertTrue(proxy.roundTrips() - before <= 5, proxy.roundTrips() - before + " calls to open");
+        assertTrue(proxy.roundTrips() - before <= MANY / 4, proxy.roundTrips() - before + " calls to open");
         before = proxy.roundTrips();
         List<Start> starts = atTheSameTime("attempt", jobs, job -> start(job, slot, ANNA));
-        assertTrue(proxy.roundTrips() - before <= 5, proxy.roundTrips() - before + " calls to claim");
+        assertTrue(proxy.roundTrips() - before <= MANY / 4, proxy.roundTrips() - before + " calls to claim");
         for (int i = 0; i < MANY; i++) {
             Start.Started started = started(starts.get(i));
             assertEquals(jobs.get(i).id(), started.lease().resource());
@@ -275,6 +276,26 @@ class PostgresBatchesTest {
             connection.commit();
             assertEquals(
                     BEN, assertInstanceOf(Start.Held.class, answer(first)).by().owner());
+        }
+    }
+
+    @Test
+    void aTickThatIsLockedMakesNobodyElseWait() throws Exception {
+        List<Job> jobs = jobs(6);
+        Slot slot = Slot.at(store.now());
+        jobs.forEach(job -> store.apply(job, situation(job).backlog(), opening(slot)));
+        try (Connection connection = database.connect();
+                Statement statement = connection.createStatement()) {
+            connection.setAutoCommit(false);
+            statement.execute("select 1 from tick where job = " + quoted(jobs.get(4)) + " for update");
+            List<Future<Start>> starts = jobs.stream()
+                    .map(job -> threads.submit(() -> start(job, slot, ANNA)))
+                    .toList();
+            for (int i : List.of(0, 1, 2, 3, 5)) {
+                started(answer(starts.get(i)));
+            }
+            connection.commit();
+            started(answer(starts.get(4)));
         }
     }
 

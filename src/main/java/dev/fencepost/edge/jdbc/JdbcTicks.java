@@ -32,6 +32,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -51,7 +52,7 @@ final class JdbcTicks implements Ticks {
 
     private static final Sql NOW = Sql.of("select {now} as now");
 
-    private static final Sql KNOWN_JOBS = Sql.of("select id, schedule_text, retired_at from job {for_update}");
+    private static final Sql KNOWN_JOBS = Sql.of("select id, schedule_text, retired_at from job");
 
     /** Another node may have registered the job since the known ones were read. */
     private static final Sql REGISTER = Sql.of("""
@@ -69,6 +70,8 @@ final class JdbcTicks implements Ticks {
     static final Sql SITUATIONS = situationOf("= any (:jobs::text[])");
 
     static final int MOST_OPEN = 20_000;
+
+    private static final int MOST_REGISTERED = 200;
 
     /**
      * Asked at every look. SQLite would rather walk the whole history in its order than sort the few open ticks, so the order is by an
@@ -350,43 +353,39 @@ final class JdbcTicks implements Ticks {
                         .instant("now"));
     }
 
+    /** In portions, each of which may be repeated: a transaction of thousands of jobs would hold the rows of all for too long. */
     @Override
     public void register(Collection<Job> jobs) {
-        database.write("register jobs", Urgency.NORMAL, session -> {
-            Map<String, Job> given = jobs.stream().collect(Collectors.toMap(Job::id, Function.identity()));
-            Set<String> unchanged = new HashSet<>();
-            Map<String, String> rescheduled = new HashMap<>();
-            Set<String> gone = new HashSet<>();
-            for (Row row : session.one(KNOWN_JOBS, Params.none()).rows()) {
-                String id = row.text("id");
-                boolean retired = row.optionalInstant("retired_at") != null;
-                String schedule = row.text("schedule_text");
-                Job job = given.get(id);
-                if (job == null) {
-                    gone.add(id);
-                } else if (!retired && job.schedule().text().equals(schedule)) {
-                    unchanged.add(id);
-                } else if (!retired) {
-                    rescheduled.put(id, schedule);
+        Map<String, Row> known =
+                database
+                        .read(
+                                "known jobs",
+                                session ->
+                                        session.one(KNOWN_JOBS, Params.none()).rows())
+                        .stream()
+                        .collect(Collectors.toMap(row -> row.text("id"), Function.identity()));
+        Set<String> given = jobs.stream().map(Job::id).collect(Collectors.toSet());
+        List<Job> changed = jobs.stream()
+                .filter(job -> !isRegistered(job, known.get(job.id())))
+                .sorted(Comparator.comparing(Job::id)) // two nodes lock the rows in one order
+                .toList();
+        for (int from = 0; from < changed.size(); from += MOST_REGISTERED) {
+            List<Job> portion = changed.subList(from, Math.min(from + MOST_REGISTERED, changed.size()));
+            database.write("register jobs", Urgency.NORMAL, session -> {
+                for (Job job : portion) {
+                    register(session, job, known.get(job.id()));
                 }
-            }
-            for (Job job : jobs) {
-                if (unchanged.contains(job.id())) {
-                    continue;
-                }
-                Params params = Params.of("job", job.id())
-                        .and("schedule", job.schedule().text())
-                        // The slot at start-from itself is due too; the cursor stands just before it.
-                        .and(
-                                "start",
-                                job.startFrom() == null ? null : job.startFrom().minusSeconds(1));
-                if (session.one(REGISTER, params).first() != null) {
-                    String before = rescheduled.get(job.id());
-                    Kind kind = before == null ? Kind.REGISTERED : Kind.RESCHEDULED;
-                    String schedule = job.schedule().text() + (before == null ? "" : ", was " + before);
-                    JdbcOrders.event(session, kind, job.id(), null, null, schedule, JdbcOrders.NOBODY, null);
-                }
-            }
+                return portion.size();
+            });
+        }
+        List<String> gone = known.keySet().stream()
+                .filter(id -> !given.contains(id))
+                .sorted()
+                .toList();
+        if (gone.isEmpty()) {
+            return;
+        }
+        database.write("retire jobs", Urgency.NORMAL, session -> {
             for (String id : gone) {
                 if (session.one(RETIRE, Params.of("job", id)).first() != null) {
                     JdbcOrders.event(session, Kind.RETIRED, id, null, null, null, JdbcOrders.NOBODY, null);
@@ -394,6 +393,27 @@ final class JdbcTicks implements Ticks {
             }
             return gone.size();
         });
+    }
+
+    private static boolean isRegistered(Job job, @Nullable Row known) {
+        return known != null
+                && known.optionalInstant("retired_at") == null
+                && known.text("schedule_text").equals(job.schedule().text());
+    }
+
+    private static void register(Session session, Job job, @Nullable Row known) throws SQLException {
+        Params params = Params.of("job", job.id())
+                .and("schedule", job.schedule().text())
+                // The slot at start-from itself is due too; the cursor stands just before it.
+                .and("start", job.startFrom() == null ? null : job.startFrom().minusSeconds(1));
+        if (session.one(REGISTER, params).first() == null) {
+            return; // another node was faster
+        }
+        String before =
+                known == null || known.optionalInstant("retired_at") != null ? null : known.text("schedule_text");
+        Kind kind = before == null ? Kind.REGISTERED : Kind.RESCHEDULED;
+        String schedule = job.schedule().text() + (before == null ? "" : ", was " + before);
+        JdbcOrders.event(session, kind, job.id(), null, null, schedule, JdbcOrders.NOBODY, null);
     }
 
     @Override

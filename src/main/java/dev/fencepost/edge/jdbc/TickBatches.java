@@ -76,12 +76,17 @@ final class TickBatches {
             free as materialized (
                 select l.resource, l.fence from lease l join wanted w on w.job = l.resource
                 where l.owner is null order by l.resource for update of l skip locked),
+            open as materialized (
+                select t.job from tick t join wanted w on w.job = t.job and w.slot_key = t.slot_key
+                join free f on f.resource = t.job for update of t skip locked),
             begun as (
                 insert into tick as t (job, slot_key, slot_at, on_time, opened_at, attempts, run_id)
                 select w.job, w.slot_key, w.slot_at, false, {now}, 1, w.run_id
                 from wanted w join free f on f.resource = w.job
                 where not exists (select 1 from attempt a where a.job = w.job and a.ended_at is null)
                     and not exists (select 1 from attempt a where a.run_id = w.run_id)
+                    and (exists (select 1 from open o where o.job = w.job)
+                        or not exists (select 1 from tick o where o.job = w.job and o.slot_key = w.slot_key))
                 on conflict (job, slot_key) do update set attempts = 1, run_id = excluded.run_id
                     where t.outcome is null and t.attempts = 0 and t.not_before is null
                 returning job, slot_key, slot_at, run_id, without_effects),
@@ -119,14 +124,21 @@ final class TickBatches {
     }
 
     private List<Optional<Situation>> situations(List<String> jobs) {
-        List<Answer> answers = database.readAtOnce(
-                "situation of " + words(jobs), JdbcTicks.SITUATIONS, Params.of("jobs", array(jobs.stream())));
-        if (jobs.size() > 1
-                && answers.getLast().rows().size() >= JdbcTicks.MOST_OPEN) { // of some job there may be more
-            return jobs.stream().map(job -> situations(List.of(job)).getFirst()).toList();
+        try {
+            List<Answer> answers = database.readAtOnce(
+                    "situation of " + words(jobs), JdbcTicks.SITUATIONS, Params.of("jobs", array(jobs.stream())));
+            if (jobs.size() == 1 || answers.getLast().rows().size() < JdbcTicks.MOST_OPEN) {
+                Map<String, Situation> found = JdbcTicks.situations(answers);
+                return jobs.stream()
+                        .map(job -> Optional.ofNullable(found.get(job)))
+                        .toList();
+            } // else there may be more of some job
+        } catch (StoreException e) {
+            if (jobs.size() == 1 || e.kind() != Kind.BROKEN) {
+                throw e;
+            }
         }
-        Map<String, Situation> found = JdbcTicks.situations(answers);
-        return jobs.stream().map(job -> Optional.ofNullable(found.get(job))).toList();
+        return jobs.stream().map(job -> situations(List.of(job)).getFirst()).toList();
     }
 
     /** The plan as written, or null if this one has to be written in the long way. */

@@ -9,6 +9,7 @@ import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
@@ -92,8 +93,9 @@ final class Together<Q, A> {
             if (isTakenBack(mine)) {
                 throw new StoreException(Kind.UNAVAILABLE, operation + ": interrupted while it waited", e);
             }
-            if (mine.turn().getNow(null) instanceof Turn.Leads<A> leads) {
-                return leads; // the others wait for it
+            if (mine.turn().state() == Future.State.SUCCESS && mine.turn().resultNow() instanceof Turn.Leads<A>) {
+                leave(); // a call of an interrupted thread would fail, for all in it
+                throw new StoreException(Kind.UNAVAILABLE, operation + ": interrupted before it was asked", e);
             }
             throw new StoreException(Kind.AMBIGUOUS, operation + ": interrupted while it waited", e);
         } catch (ExecutionException e) {
@@ -110,17 +112,17 @@ final class Together<Q, A> {
     private StoreException failure(ExecutionException e) {
         return e.getCause() instanceof StoreException known
                 ? new StoreException(known.kind(), String.valueOf(known.getMessage()), known)
-                : new StoreException(Kind.BROKEN, operation + ": " + e.getCause(), e);
+                : new StoreException(Kind.AMBIGUOUS, operation + ": " + e.getCause(), e); // it may have been committed
     }
 
     private A lead(Waiting<Q, A> mine) {
         List<Waiting<Q, A>> all = new ArrayList<>(List.of(mine));
-        synchronized (queue) {
-            while (all.size() < most && !queue.isEmpty()) {
-                all.add(queue.remove());
-            }
-        }
         try {
+            synchronized (queue) {
+                while (all.size() < most && !queue.isEmpty()) {
+                    all.add(queue.remove());
+                }
+            }
             List<A> answers = call.make(all.stream().map(Waiting::question).toList());
             for (int i = 1; i < all.size(); i++) {
                 all.get(i).turn().complete(new Turn.Answered<>(answers.get(i)));

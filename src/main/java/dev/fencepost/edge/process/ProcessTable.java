@@ -39,13 +39,14 @@ final class ProcessTable {
     /**
      * One process.
      *
-     * @param state the kernel's letter; {@code Z} and {@code X} are dead ones that nobody has asked for yet
+     * @param state the kernel's letter, of its main thread; {@code Z} and {@code X} are dead ones that nobody has asked for yet
+     * @param threads how many there are; a process whose main thread has ended is shown as {@code Z} while others go on
      * @param startTicks clock ticks from the start of the host; tells it from a later process of the same pid
      */
-    record Entry(long pid, char state, long parent, long group, long session, long startTicks) {
+    record Entry(long pid, char state, long parent, long group, long session, long threads, long startTicks) {
 
         boolean isAlive() {
-            return state != 'Z' && state != 'X';
+            return (state != 'Z' && state != 'X') || threads > 1;
         }
     }
 
@@ -186,6 +187,7 @@ final class ProcessTable {
                     Long.parseLong(fields[1]),
                     Long.parseLong(fields[2]),
                     Long.parseLong(fields[3]),
+                    Long.parseLong(fields[17]),
                     Long.parseLong(fields[19]));
         } catch (IOException e) {
             if (String.valueOf(e.getMessage()).contains("Too many open files")) {

@@ -229,7 +229,10 @@ final class ProcessTree {
      */
     private boolean isStillEmptyAfter(@Nullable String lastPid) {
         try {
-            return lastPid != null && members().isEmpty() && lastPid.equals(ProcessTable.lastPid());
+            return lastPid != null
+                    && ProcessTable.of(1) != null // else /proc hides the processes of others
+                    && members().isEmpty()
+                    && lastPid.equals(ProcessTable.lastPid());
         } catch (IOException noTable) {
             return false;
         }

@@ -7,8 +7,9 @@ public final class TickStatements {
 
     private TickStatements() {}
 
+    /** The usual one, of any number of jobs; its values are arrays. */
     public static List<String> start() {
-        return WorkStatements.named(JdbcTicks.START);
+        return WorkStatements.named(TickBatches.START);
     }
 
     public static List<String> renew() {

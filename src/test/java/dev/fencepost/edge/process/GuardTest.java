@@ -66,6 +66,30 @@ class GuardTest {
         }
     }
 
+    /** The kernel shows it as dead, and its environment is gone; but its other threads run. */
+    @ParameterizedTest
+    @ValueSource(strings = {"namespace", "parent-death", "none"})
+    void aProcessWhoseMainThreadHasEndedIsKilledWithTheRun(String guard) throws Exception {
+        assumeTrue(Files.isExecutable(Path.of("/usr/bin/python3")), "no python3 to make such a process");
+        Bench bench = new Bench(directory, guard);
+        Path beat = directory.resolve("beat");
+        String program = """
+                import ctypes, os, platform, threading, time
+                def live():
+                    while True:
+                        open('%s', 'w').write(str(time.monotonic_ns()))
+                        time.sleep(0.02)
+                threading.Thread(target=live).start()
+                ctypes.CDLL(None).syscall(93 if platform.machine() == 'aarch64' else 60, 0)
+                """.formatted(beat);
+        Path script = Files.writeString(directory.resolve("leaderless.py"), program);
+        Bench.end(bench.shell(
+                "/usr/bin/python3 " + script + " >/dev/null 2>&1 & while ! test -s " + beat + "; do sleep 0.02; done"));
+        String last = Files.readString(beat);
+        Thread.sleep(300); // fifteen beats of a real process, of which there must be none: nothing else could tell
+        assertEquals(last, Files.readString(beat), "its thread goes on");
+    }
+
     /** The sleeping programs alone, without the shells and guards that have the number in their text. */
     private List<Long> sleepers() {
         return Stream.of("1", "2")

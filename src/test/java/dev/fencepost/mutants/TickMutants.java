@@ -304,7 +304,7 @@ final class TickMutants {
                                 "JdbcTicks",
                                 "where job.schedule_text <> :schedule or job.retired_at is not null returning id",
                                 "returning id")
-                        .java("edge/jdbc/JdbcTicks", "if (unchanged.contains(job.id())) {", "if (false) {")
+                        .java("edge/jdbc/JdbcTicks", "!isRegistered(job, known.get(job.id()))", "true")
                         .seenByContract("Store", "anUnchangedJobKeepsItsCursor"),
                 mutant("a changed schedule misses what lies behind it")
                         .sqlOf(

@@ -316,6 +316,7 @@ class SqliteFileTest {
             }
             letThemQueue();
             waiting.add(threads.submit(() -> site.store().renew(lease, TTL)));
+            letThemQueue();
             waiting.add(threads.submit(() -> site.store().complete(run, SUCCESS)));
             letThemQueue();
             try (Statement statement = busy.createStatement()) {

@@ -29,7 +29,6 @@ final class ProcessTable {
     static final String TAG = "FENCEPOST_RUN_ID";
 
     private static final Path PROC = Path.of("/proc");
-    private static final Path LAST_PID = PROC.resolve("sys/kernel/ns_last_pid");
 
     /** The kernel gives the whole line at once: 52 numbers, and a name of at most 64 bytes. */
     private static final int LONGEST_STAT = 2_048;
@@ -158,18 +157,6 @@ final class ProcessTable {
         try {
             return Files.readSymbolicLink(path).toString();
         } catch (IOException closed) {
-            return null;
-        }
-    }
-
-    /**
-     * The pid that was given out last, whoever got it; null where the kernel does not tell. While it stays the same, no process and no
-     * thread has been started.
-     */
-    static @Nullable String lastPid() {
-        try {
-            return Files.readString(LAST_PID);
-        } catch (IOException unknown) {
             return null;
         }
     }

@@ -183,7 +183,6 @@ final class ProcessTree {
         boolean groupDone = namespace || root == NONE;
         long end = time.bootMillis() + KILL_LIMIT.toMillis();
         for (int round = 0; round == 0 || time.bootMillis() < end; round++) {
-            String lastPid = ProcessTable.lastPid();
             try {
                 left = members();
             } catch (IOException noTable) {
@@ -197,9 +196,6 @@ final class ProcessTree {
                 break;
             } else if (left.isEmpty()) {
                 // A chain of processes that each live for an instant may never be seen in the table.
-                if (isStillEmptyAfter(lastPid)) {
-                    break;
-                }
                 groupDone = true;
                 killGroups(left);
                 continue;
@@ -221,21 +217,6 @@ final class ProcessTree {
             }
         }
         return new Killed(hit.size(), left.stream().map(Entry::pid).toList());
-    }
-
-    /**
-     * Whether the run is surely gone: a second look finds nobody either, and nobody at all was started since before the first one. Mostly so,
-     * and cheaper than a process that kills the group.
-     */
-    private boolean isStillEmptyAfter(@Nullable String lastPid) {
-        try {
-            return lastPid != null
-                    && ProcessTable.of(1) != null // else /proc hides the processes of others
-                    && members().isEmpty()
-                    && lastPid.equals(ProcessTable.lastPid());
-        } catch (IOException noTable) {
-            return false;
-        }
     }
 
     /**

@@ -76,13 +76,13 @@ public final class Node {
     private final Spawner spawner;
     private final Journal journal;
     private final OrderWatch orders;
+    private final Errand prepare = new Errand("prepare", "the store is prepared again later");
     private final Errand lookForOrders = new Errand("orders", "they are looked for again");
     private final Errand spareLooks = new Errand("restless-jobs", "each job is looked at by itself");
     private volatile long spareLooksAt;
     private long registered = -1;
     private volatile int firstToWake;
     private volatile Runnable reload = () -> {};
-    private final AtomicBoolean preparing = new AtomicBoolean();
     private final Object changing = new Object();
     private volatile List<Job> jobs;
     private volatile List<JobLoop> loops;
@@ -254,6 +254,13 @@ public final class Node {
             spareLooksAt = time.bootMillis() + SPARING_INTERVAL.toMillis();
             spareLooks.run(this::spareLooks);
         }
+        if (wakeLoops(since)) {
+            planningSince = null; // the store was replaced by another or an older one
+        }
+    }
+
+    /** Returns whether the store has lost the row of a job. */
+    private boolean wakeLoops(Instant since) {
         long horizon = time.bootMillis() + LOOK_AHEAD.toMillis();
         List<JobLoop> all = loops;
         boolean lost = false;
@@ -273,9 +280,7 @@ public final class Node {
             }
         }
         firstToWake = begun < MOST_LOOKS ? 0 : next;
-        if (lost) { // the store was replaced by another or an older one
-            planningSince = null;
-        }
+        return lost;
     }
 
     /** Also while the node drains: what its last runs announced goes out then. */
@@ -390,23 +395,8 @@ public final class Node {
     }
 
     private void prepareSoon() {
-        if (time.bootMillis() < prepareAgainAt || !preparing.compareAndSet(false, true)) {
-            return;
-        }
-        boolean begun = false;
-        try {
-            spawner.virtualThread("prepare", () -> {
-                try {
-                    prepare();
-                } finally {
-                    preparing.set(false);
-                }
-            });
-            begun = true;
-        } finally {
-            if (!begun) {
-                preparing.set(false);
-            }
+        if (time.bootMillis() >= prepareAgainAt) {
+            prepare.run(this::prepare);
         }
     }
 

@@ -52,8 +52,8 @@ public final class JobLoop implements Places.Guest {
     /** Open ticks may be waiting behind another node's lease; it can end early. */
     private static final Duration LONGEST_REST_WHILE_WAITING = Duration.ofSeconds(10);
 
-    /** After so many plans in a row that others outran. */
-    private static final Duration BUSY_REST = Duration.ofMillis(200);
+    /** Where another node was faster. */
+    private static final Duration OUTRUN_REST = Duration.ofMillis(200);
 
     private static final Duration SUSPEND_POLL = Duration.ofMillis(5);
 
@@ -206,7 +206,7 @@ public final class JobLoop implements Places.Guest {
     /** Something was ordered that may concern the job: it is looked at now. Returns at once. */
     public void wakeNow() {
         Instant since = planningSince;
-        restUntil(time.bootMillis());
+        lookSoon();
         if (since != null
                 && !stopping) { // a look that is under way may have read the store before the order: it looks again
             spawner.virtualThread("look-" + job.id(), () -> look(since));
@@ -275,7 +275,7 @@ public final class JobLoop implements Places.Guest {
     /** Looks begin again, the next one at once. */
     public void resume() {
         suspended = false;
-        restUntil(time.bootMillis());
+        lookSoon();
     }
 
     private void lookOnce(Instant planningSince) {
@@ -316,9 +316,8 @@ public final class JobLoop implements Places.Guest {
 
     /** Returns until when nothing can come due. */
     private Rest planAndRun(Instant planningSince) {
-        long sent = time.bootMillis();
         for (int i = 0; i < MOST_PLANS_IN_A_ROW; i++) {
-            sent = time.bootMillis();
+            long sent = time.bootMillis();
             Situation situation = ticks.situation(job.id());
             if (situation == null) {
                 registered = false;
@@ -356,7 +355,7 @@ public final class JobLoop implements Places.Guest {
             Duration until = barred == null ? undisturbed : shorter(undisturbed, barred);
             return new Rest(sent + until.toMillis(), null);
         }
-        return new Rest(sent + BUSY_REST.toMillis(), null);
+        return new Rest(time.bootMillis() + OUTRUN_REST.toMillis(), null);
     }
 
     private @Nullable Idle idle(Situation situation, Plan plan, long sent) {
@@ -388,10 +387,9 @@ public final class JobLoop implements Places.Guest {
         if (idle == null || idle.wasClockSet(clockAhead)) {
             return;
         }
-        Duration longest = idle.next() == null ? LONGEST_REST : shorterIfAhead(now, idle.next(), LONGEST_REST);
-        if (idle.next() == null || idle.next().isAfter(now)) {
-            rest.compareAndSet(before, new Rest(sent + longest.toMillis(), new Idle(idle.next(), clockAhead)));
-        }
+        Instant next = idle.next();
+        Duration longest = next == null ? LONGEST_REST : shorter(LONGEST_REST, Duration.between(now, next));
+        rest.compareAndSet(before, new Rest(sent + longest.toMillis(), new Idle(next, clockAhead)));
     }
 
     private void restUntil(long bootMillis) {
@@ -699,7 +697,7 @@ public final class JobLoop implements Places.Guest {
             claimFailure = null;
             tellIfAnsweringAgain(wasFailing);
             if (result instanceof Runner.Result.Held) {
-                pause = Duration.ofMillis(200);
+                pause = OUTRUN_REST;
             }
         } catch (InterruptedException stopped) {
             Thread.currentThread().interrupt();

@@ -33,8 +33,6 @@ import java.util.stream.Collectors;
 import net.javacrumbs.shedlock.core.LockConfiguration;
 import net.javacrumbs.shedlock.core.SimpleLock;
 import net.javacrumbs.shedlock.provider.jdbctemplate.JdbcTemplateLockProvider;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -53,20 +51,14 @@ class CycleBench {
     private static final Owner OWNER = new Owner("bench");
     private static final Completion SUCCESS = new Completion(Outcome.SUCCEEDED, true, true, 0, null, null, null, null);
 
-    @TempDir
-    private Path folder;
+    private final Path folder;
 
     private final AtomicLong numbers = new AtomicLong();
-    private Slices slices;
+    private final Slices slices;
 
-    @BeforeEach
-    void begin() {
+    CycleBench(@TempDir Path folder) {
+        this.folder = folder;
         slices = new Slices(ROUNDS, SLICE, folder);
-    }
-
-    @AfterEach
-    void end() {
-        slices.close();
     }
 
     private static RunId newRun() {

@@ -29,8 +29,6 @@ import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.function.Function;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -185,19 +183,13 @@ class GrowthBench {
         }
     }
 
-    @TempDir
-    private Path folder;
+    private final Path folder;
 
-    private Slices slices;
+    private final Slices slices;
 
-    @BeforeEach
-    void begin() {
+    GrowthBench(@TempDir Path folder) {
+        this.folder = folder;
         slices = new Slices(ROUNDS, SLICE, folder);
-    }
-
-    @AfterEach
-    void end() {
-        slices.close();
     }
 
     @Test

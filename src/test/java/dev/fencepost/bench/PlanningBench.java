@@ -26,7 +26,6 @@ import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.concurrent.Callable;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -50,21 +49,19 @@ class PlanningBench {
 
     private static final Schedule EVERY_MINUTE = new Every(Duration.ofMinutes(1));
 
-    @TempDir
-    private Path folder;
+    private final Path folder;
 
-    private Slices slices;
+    private final Slices slices;
+
+    PlanningBench(@TempDir Path folder) {
+        this.folder = folder;
+        slices = new Slices(ROUNDS, SLICE, folder);
+    }
 
     @BeforeEach
     void begin() {
-        slices = new Slices(ROUNDS, SLICE, folder);
         System.out.println("\n| | missed | p50 ms | p99 ms | p50 to that of one slot, quartiles |");
         System.out.println("|---|---|---:|---:|---:|");
-    }
-
-    @AfterEach
-    void end() {
-        slices.close();
     }
 
     private static Planner.Rules rules(Schedule schedule, CatchUp catchUp) {

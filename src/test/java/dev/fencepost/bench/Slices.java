@@ -21,7 +21,7 @@ import java.util.stream.Stream;
  * Contestants take turns, slice by slice, in an order that turns too. What a machine gives changes from second to second, so a ratio is of
  * two slices of one round, and the median of the ratios is what counts. The first round does not.
  */
-final class Slices implements AutoCloseable {
+final class Slices {
 
     /** @param slice works for the length of a slice, and says how much it did a second */
     record Contestant(String name, Runnable before, Callable<Double> slice) {
@@ -33,7 +33,6 @@ final class Slices implements AutoCloseable {
     private final int rounds;
     private final Duration length;
     private final Path disk;
-    private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
 
     /** @param disk a folder on the disk whose fsync is measured before each slice */
     Slices(int rounds, Duration length, Path disk) {
@@ -48,24 +47,26 @@ final class Slices implements AutoCloseable {
      * @param client what the client of this number, from 0, does again and again, and how much that was
      */
     double perSecond(int clients, IntFunction<Callable<Integer>> client) throws Exception {
-        long began = System.nanoTime();
-        long end = began + length.toNanos();
-        List<Future<Long>> all = new ArrayList<>();
-        for (int i = 0; i < clients; i++) {
-            Callable<Integer> mine = client.apply(i);
-            all.add(threads.submit(() -> {
-                long count = 0;
-                while (System.nanoTime() < end) {
-                    count += mine.call();
-                }
-                return count;
-            }));
+        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            long began = System.nanoTime();
+            long end = began + length.toNanos();
+            List<Future<Long>> all = new ArrayList<>();
+            for (int i = 0; i < clients; i++) {
+                Callable<Integer> mine = client.apply(i);
+                all.add(threads.submit(() -> {
+                    long count = 0;
+                    while (System.nanoTime() < end) {
+                        count += mine.call();
+                    }
+                    return count;
+                }));
+            }
+            long count = 0;
+            for (Future<Long> each : all) {
+                count += each.get();
+            }
+            return count * 1e9 / (System.nanoTime() - began);
         }
-        long count = 0;
-        for (Future<Long> each : all) {
-            count += each.get();
-        }
-        return count * 1e9 / (System.nanoTime() - began);
     }
 
     /** A line of the table for each: its rate, and the ratio of the first one's rate to its own. */
@@ -190,10 +191,5 @@ final class Slices implements AutoCloseable {
             file.force(false);
             return (System.nanoTime() - began) / 1e3;
         }
-    }
-
-    @Override
-    public void close() {
-        threads.shutdownNow();
     }
 }

@@ -28,7 +28,6 @@ import java.util.regex.Matcher;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -48,20 +47,18 @@ class WorkBench {
     private static final Owner OWNER = new Owner("bench");
     private static final Duration TTL = Duration.ofMinutes(1);
 
-    @TempDir
-    private Path folder;
+    private final Path folder;
 
     private final List<String> table = new ArrayList<>();
-    private Slices slices;
+    private final Slices slices;
 
-    @BeforeEach
-    void begin() {
+    WorkBench(@TempDir Path folder) {
+        this.folder = folder;
         slices = new Slices(ROUNDS, SLICE, folder);
     }
 
     @AfterEach
     void end() {
-        slices.close();
         table.forEach(System.out::println);
     }
 

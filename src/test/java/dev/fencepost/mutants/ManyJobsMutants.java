@@ -125,7 +125,7 @@ final class ManyJobsMutants {
                 mutant("a job rests beyond its next slot")
                         .java(
                                 "run/JobLoop",
-                                "idle.next() == null ? LONGEST_REST : shorterIfAhead(now, idle.next(), LONGEST_REST)",
+                                "next == null ? LONGEST_REST : shorter(LONGEST_REST, Duration.between(now, next))",
                                 "LONGEST_REST")
                         .seenBy(WAITING, "areNotLookedAtAndRunOnTime"));
     }

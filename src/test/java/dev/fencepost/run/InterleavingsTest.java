@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.fencepost.host.EndedTask;
 import dev.fencepost.host.ManualTime;
 import dev.fencepost.host.Spawner;
 import dev.fencepost.lease.Lease;
@@ -13,7 +14,6 @@ import dev.fencepost.lease.StoreException;
 import dev.fencepost.schedule.Backlog;
 import dev.fencepost.schedule.Plan;
 import dev.fencepost.schedule.Slot;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.Collection;
 import java.util.List;
@@ -33,31 +33,16 @@ class InterleavingsTest {
     /** Runs what is to run in a thread of its own in that of whoever wants it, which is one of several here. */
     private static final class AtOnce implements Spawner {
 
-        private static final Task OVER = new Task() {
-            @Override
-            public void interrupt() {}
-
-            @Override
-            public boolean isAlive() {
-                return false;
-            }
-
-            @Override
-            public boolean join(Duration limit) {
-                return true;
-            }
-        };
-
         @Override
         public Task virtualThread(String name, Runnable body) {
             body.run();
-            return OVER;
+            return new EndedTask();
         }
 
         @Override
         public Task platformThread(String name, Runnable body) {
             body.run();
-            return OVER;
+            return new EndedTask();
         }
     }
 

@@ -14,6 +14,7 @@ import dev.fencepost.schedule.Plan.NewTick;
 import dev.fencepost.schedule.Slot;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -66,7 +67,8 @@ final class TickBatches {
 
     /**
      * A lease that was released is granted, its tick has its first attempt, and no other attempt of the job is without an end. The lease
-     * is locked first, and only where nobody else has it; so whoever had claimed it before is seen, since the lock sees the newest row.
+     * is locked first, then its tick if it is there, each only where nobody else has it; so whoever had claimed it before is seen, since
+     * the lock sees the newest row.
      */
     static final Sql START =
             Sql.of("""
@@ -171,7 +173,7 @@ final class TickBatches {
                 .and("slot_ats", array(ticks.stream().map(tick -> tick.slot().at())))
                 .and("on_time", array(ticks.stream().map(NewTick::onTime)));
         Map<String, Boolean> opened = new HashMap<>();
-        for (Row row : usual("plan " + words(List.copyOf(byJob.keySet())), OPEN, params)) {
+        for (Row row : usual("plan " + words(byJob.keySet()), OPEN, params)) {
             opened.put(row.text("id"), row.truth("opened"));
         }
         return wanted.stream()
@@ -207,7 +209,7 @@ final class TickBatches {
                 .and("run_ids", array(rows.stream().map(Starting::runId)))
                 .and("ttls", array(rows.stream().map(each -> each.job().ttl().toMillis())));
         Map<RunId, Start.Started> started = new HashMap<>();
-        for (Row row : usual("claim " + words(List.copyOf(byJob.keySet())), START, params)) {
+        for (Row row : usual("claim " + words(byJob.keySet()), START, params)) {
             started.put(RunId.parse(row.text("run_id")), JdbcTicks.started(row, List.of(), 0));
         }
         return wanted.stream()
@@ -235,8 +237,8 @@ final class TickBatches {
         return firsts;
     }
 
-    private static String words(List<String> jobs) {
-        return jobs.size() == 1 ? jobs.getFirst() : jobs.size() + " jobs";
+    private static String words(Collection<String> jobs) {
+        return jobs.size() == 1 ? jobs.iterator().next() : jobs.size() + " jobs";
     }
 
     /** As PostgreSQL writes an array. */

@@ -11,6 +11,7 @@ import dev.fencepost.edge.process.RunFolders;
 import dev.fencepost.edge.remote.ApiServer;
 import dev.fencepost.edge.remote.BearerToken;
 import dev.fencepost.edge.remote.RemoteWorkQueue;
+import dev.fencepost.host.EndedTask;
 import dev.fencepost.host.Entropy;
 import dev.fencepost.host.Spawner;
 import dev.fencepost.host.TestThreads;
@@ -112,20 +113,7 @@ class WorkItemRunTest {
 
         @Override
         public Task virtualThread(String name, Runnable body) {
-            return new Task() {
-                @Override
-                public void interrupt() {}
-
-                @Override
-                public boolean isAlive() {
-                    return false;
-                }
-
-                @Override
-                public boolean join(Duration limit) {
-                    return true;
-                }
-            };
+            return new EndedTask();
         }
 
         @Override

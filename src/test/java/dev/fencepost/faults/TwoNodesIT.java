@@ -28,12 +28,16 @@ class TwoNodesIT {
     private static final Duration LENGTH = Duration.ofSeconds(Long.getLong("faults.seconds", 40));
     private static final Set<String> ALLOWED = Set.of("SUCCEEDED", "SKIPPED_OVERLAP");
 
-    /** Ends after 0.3 to 0.9 seconds. */
+    /**
+     * Ends after 0.3 to 0.9 seconds. More than one slot is caught up, so that the slot of a killed run is tried again even if a node
+     * that comes back finds a newer one that it missed.
+     */
     private static final String JOBS = """
             jobs:
               busy:
                 every: 1s
                 lease: { ttl: 4s }
+                catch-up: { max: 5 }
                 command: |
                   set -- $(od -An -N1 -tu1 /dev/urandom)
                   sleep 0.$((3 + $1 % 7))

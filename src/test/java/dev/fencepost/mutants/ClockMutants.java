@@ -73,17 +73,24 @@ final class ClockMutants {
                         .seenBy("store.PostgresTrapsTest", "theEndOfAGrantCountsFromAfterTheWait")
                         .seenBy("store.PostgresWorkTrapsTest", "theEndOfAGrantCountsFromAfterTheWait"),
                 mutant("PostgreSQL: a claim takes the end of its insert (2.8 b)")
-                        .sqlOf("JdbcLeases", LOCK, "select 1")
                         .sqlOf(
                                 "JdbcLeases",
-                                "update lease set owner = :owner, run_id = :run_id, slot_key = :slot_key, fence = {next_fence},"
-                                        + " {set_grant}, {set_expiry} where resource = :resource and {dead}",
-                                "insert into lease (resource, fence, owner, run_id, slot_key, granted_at, expires_at) values"
-                                        + " (:resource, 0, :owner, :run_id, :slot_key, clock_timestamp(),"
+                                "with locked as materialized ( select * from lease where resource = :resource {for_update})"
+                                        + " update lease set owner = :owner, run_id = :run_id, slot_key = :slot_key,"
+                                        + " fence = {next_fence lease}, {set_grant}, {set_expiry} from locked"
+                                        + " where lease.resource = locked.resource and {dead locked}",
+                                "insert into lease (resource, fence, owner, run_id, slot_key, granted_at, expires_at)"
+                                        + " values (:resource, 0, :owner, :run_id, :slot_key, clock_timestamp(),"
                                         + " clock_timestamp() + :ttl * interval '1 millisecond') on conflict (resource)"
                                         + " do update set owner = excluded.owner, run_id = excluded.run_id,"
                                         + " granted_at = excluded.granted_at, expires_at = excluded.expires_at,"
                                         + " fence = lease.fence + 1 where lease.expires_at <= clock_timestamp()")
+                        .seenBy("store.PostgresTrapsTest", "theEndOfAGrantCountsFromAfterTheWait"),
+                mutant("PostgreSQL: a claim does not lock the row before it looks (2.8 a)")
+                        .sqlOf(
+                                "JdbcLeases",
+                                "where resource = :resource {for_update}) update lease set owner",
+                                "where resource = :resource) update lease set owner")
                         .seenBy("store.PostgresTrapsTest", "theEndOfAGrantCountsFromAfterTheWait"),
                 mutant("PostgreSQL: a renewal does not lock the row before it looks (2.8 a)")
                         .sql(

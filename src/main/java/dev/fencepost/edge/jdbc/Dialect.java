@@ -49,7 +49,7 @@ sealed interface Dialect permits Dialect.Postgres, Dialect.Sqlite {
 
         /** Fence of the newest timeline: a promoted standby counts on from a number that its predecessor never reached. */
         private static final String FENCE_BY_TIMELINE = """
-                greatest(fence + 1, \
+                greatest(%sfence + 1, \
                 ((('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint - 1) << 32) + 1)""";
 
         private static final String GIVEN = """
@@ -85,7 +85,7 @@ sealed interface Dialect permits Dialect.Postgres, Dialect.Sqlite {
                 case "set_released" -> "owner = null, run_id = null, slot_key = null, expires_at = '-infinity'";
                 case "granted" -> alias + "granted_at";
                 case "expires" -> alias + "expires_at";
-                case "next_fence" -> timelineKnown ? FENCE_BY_TIMELINE : "fence + 1";
+                case "next_fence" -> timelineKnown ? FENCE_BY_TIMELINE.formatted(alias) : alias + "fence + 1";
                 case "for_update" -> "for update";
                 case "skip_locked" -> "for update skip locked";
                 case "by" -> "";
@@ -152,7 +152,7 @@ sealed interface Dialect permits Dialect.Postgres, Dialect.Sqlite {
                     "case when " + alias + "boot_id = :boot_id and " + alias
                             + "expires_at > 0 then :wall_now + (" + alias + "expires_at - :boot_now) else " + alias
                             + "expires_wall end";
-                case "next_fence" -> "fence + 1";
+                case "next_fence" -> alias + "fence + 1";
                 case "for_update", "skip_locked", "ms" -> "";
                 case "by" -> "indexed by " + table(alias);
                 case "epoch" -> "0";

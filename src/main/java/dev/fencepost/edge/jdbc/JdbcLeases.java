@@ -22,9 +22,11 @@ import org.jspecify.annotations.Nullable;
 /** Leases in the table {@code lease}: a row is made once and never deleted; a grant raises its fence. */
 final class JdbcLeases implements Leases {
 
-    static final String VIEW_COLUMNS = """
-            l.resource, l.fence, l.owner, l.run_id, l.slot_key, l.granted_at, {expires l} as expires, \
-            case when l.owner is null then 'RELEASED' when {live l} then 'LIVE' else 'EXPIRED' end as state""";
+    private static final String COLUMNS_OF = """
+            %1$s.resource, %1$s.fence, %1$s.owner, %1$s.run_id, %1$s.slot_key, %1$s.granted_at, {expires %1$s} as expires, \
+            case when %1$s.owner is null then 'RELEASED' when {live %1$s} then 'LIVE' else 'EXPIRED' end as state""";
+
+    static final String VIEW_COLUMNS = COLUMNS_OF.formatted("l");
 
     /** Makes the row, so that the grant below is a plain update of it. */
     static final String MAKE_ROW =
@@ -36,6 +38,18 @@ final class JdbcLeases implements Leases {
      * changed. Behind this lock neither can happen (semantics 2.8).
      */
     static final String LOCK = "select resource from lease where resource = :resource {for_update}";
+
+    /**
+     * The usual claim, of a lease that is there and that nobody holds. As for {@link #RENEW} the row is locked first and the clock compared
+     * with what is locked.
+     */
+    static final Sql CLAIM_DEAD = Sql.of("""
+            with locked as materialized (
+                select * from lease where resource = :resource {for_update})
+            update lease set owner = :owner, run_id = :run_id, slot_key = :slot_key, fence = {next_fence lease},
+                {set_grant}, {set_expiry}
+            from locked where lease.resource = locked.resource and {dead locked}
+            returning\s""" + COLUMNS_OF.formatted("lease"));
 
     /** Only with the row locked. */
     static final String GRANT = """
@@ -95,10 +109,17 @@ final class JdbcLeases implements Leases {
                 .and("run_id", runId.toString())
                 .and("slot_key", null)
                 .and("ttl", ttl.toMillis());
-        Lease lease = lease(database.writeAtOnce("claim " + resource, Urgency.NORMAL, CLAIM, params)
-                .getLast()
-                .rows()
-                .getFirst());
+        String operation = "claim " + resource;
+        Row row = database.writeAtOnce(operation, Urgency.NORMAL, CLAIM_DEAD, params)
+                .getFirst()
+                .first();
+        if (row == null) { // new, or held: perhaps by this very claim, whose answer was lost
+            row = database.writeAtOnce(operation, Urgency.NORMAL, CLAIM, params)
+                    .getLast()
+                    .rows()
+                    .getFirst();
+        }
+        Lease lease = lease(row);
         boolean ours = lease.owner().equals(owner) && lease.runId().equals(runId);
         return ours ? new Claim.Granted(lease) : new Claim.Held(lease);
     }

@@ -14,7 +14,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,8 +24,8 @@ import org.jspecify.annotations.Nullable;
  * found only under the namespace guard, where orphans stay below the run's first process.
  *
  * <p>Signals go to single pids through the JVM, which compares the start time right before, so that a reused pid is never hit, and
- * which needs no new process, so that it works where the limit of processes is reached. Only against a tree that keeps growing a
- * {@code kill} of whole process groups is added.
+ * which needs no new process, so that it works where the limit of processes is reached. Against a tree that keeps growing, and at the end,
+ * a {@code kill} of whole process groups is added.
  */
 final class ProcessTree {
 
@@ -138,36 +137,12 @@ final class ProcessTree {
                 signal(member, false);
             }
         }
-        if (first == Signal.TERM || !signal(ofCommand, first)) {
+        if (first == Signal.TERM
+                || !SignalShell.send(
+                        first.name(), ofCommand.stream().map(Entry::pid).toList())) {
             ofCommand.removeIf(member -> !signal(member, false));
         }
         return !ofCommand.isEmpty();
-    }
-
-    /** By the shell's {@code kill}, since the JVM sends only two signals. Returns whether it could be started. */
-    private static boolean signal(Collection<Entry> members, Signal signal) throws InterruptedException {
-        String shell = Guard.program("sh");
-        if (shell == null || members.isEmpty()) {
-            return false;
-        }
-        List<String> command =
-                new ArrayList<>(List.of(shell, "-c", "for p; do kill -s " + signal + " -- \"$p\"; done", shell));
-        members.forEach(member -> command.add(String.valueOf(member.pid())));
-        return runsShortly(command);
-    }
-
-    private static boolean runsShortly(List<String> command) throws InterruptedException {
-        try {
-            SpareFiles.check(2 * SpareFiles.FOR_A_START);
-            Process process = new ProcessBuilder(command)
-                    .redirectOutput(ProcessBuilder.Redirect.DISCARD)
-                    .redirectError(ProcessBuilder.Redirect.DISCARD)
-                    .start();
-            process.waitFor(1, TimeUnit.SECONDS);
-            return true;
-        } catch (IOException noProcessLeft) {
-            return false;
-        }
     }
 
     /**
@@ -274,10 +249,6 @@ final class ProcessTree {
      * fork in between.
      */
     private void killGroups(Collection<Entry> members) throws InterruptedException {
-        String shell = Guard.program("sh");
-        if (shell == null) {
-            return;
-        }
         try {
             long own = ProcessTable.self().group();
             Set<Long> groups = new TreeSet<>();
@@ -286,9 +257,8 @@ final class ProcessTree {
             }
             members.forEach(member -> groups.add(member.group()));
             groups.removeIf(group -> group <= 1 || group == own);
-            List<String> command = new ArrayList<>(List.of(shell, "-c", "kill -s KILL -- \"$@\"", shell));
-            groups.forEach(group -> command.add("-" + group));
-            runsShortly(command); // where it cannot be started the next round tries each pid again
+            // Where it cannot be done the next round tries each pid again.
+            SignalShell.send("KILL", groups.stream().map(group -> -group).toList());
         } catch (IOException noTable) {
             // the next round tries each pid again
         }

@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 
 /** A runner in a JVM of its own, which a test may kill or keep short of memory, files or processes. */
 final class RunnerMain {
@@ -27,7 +28,10 @@ final class RunnerMain {
     /** Starts a child, and a grandchild that has got away from it, and waits to be killed. */
     private static void hold(Bench bench, String number) throws Exception {
         bench.shell("(setsid sleep " + number + "1 >/dev/null 2>&1 &); echo started; exec sleep " + number + "2");
-        if (Bench.eventually(() -> Bench.withArgument(number).size() >= 2)) {
+        // The programs themselves: the number stands in the text of shells and guards too.
+        if (Bench.eventually(() -> Stream.of("1", "2")
+                .noneMatch(last ->
+                        Bench.withArgument("sleep\0" + number + last + "\0").isEmpty()))) {
             System.out.println("run " + bench.runId);
         }
         Thread.sleep(Duration.ofMinutes(2)); // until the test kills this process

@@ -184,14 +184,14 @@ class CycleBench {
 
     private static String script() {
         return "\\set k :k + 1\n\\set r random(1, 9000000000000000000)\n"
-                + pipeline(TickStatements.start(), false)
-                + pipeline(TickStatements.renew(), false)
-                + pipeline(TickStatements.complete(), true);
+                + pipeline(TickStatements.start())
+                + pipeline(TickStatements.renew())
+                + pipeline(TickStatements.complete());
     }
 
-    private static String pipeline(List<String> statements, boolean asTransaction) {
+    private static String pipeline(List<String> statements) {
         String all = statements.stream().map(CycleBench::withValues).collect(Collectors.joining());
-        return "\\startpipeline\n" + (asTransaction ? "begin;\n" + all + "commit;\n" : all) + "\\endpipeline\n";
+        return "\\startpipeline\n" + all + "\\endpipeline\n";
     }
 
     private static String withValues(String statement) {
@@ -205,18 +205,18 @@ class CycleBench {
             "ttls", "array[600000]",
             "resource", "('pgbench-' || (:bench)::text || '-' || (:client_id)::text)",
             "run_id", "('run-' || (:r)::text)",
-            "slot_key", "('slot-' || (:k)::text)",
             "owner", "'bench'",
             "fence", "(:k)::bigint",
-            "outcome", "'SUCCEEDED'",
-            "counted", "true",
-            "exit_code", "0",
-            "signal", "null",
-            "reason", "null",
-            "result", "null",
-            "output_tail", "null",
-            "classification", "null",
-            "closes", "true"
+            "fences", "array[(:k)::bigint]",
+            "outcomes", "array['SUCCEEDED']",
+            "closes", "array[true]",
+            "counted", "array[true]",
+            "exit_codes", "array[0]",
+            "signals", "array[null]",
+            "reasons", "array[null]",
+            "results", "array[null]",
+            "output_tails", "array[null]",
+            "classifications", "array[null]"
         };
         for (int i = 0; i < values.length; i += 2) {
             text = text.replaceAll("(?<!:):" + values[i] + "\\b", Matcher.quoteReplacement(values[i + 1]));

@@ -76,7 +76,7 @@ final class ClockMutants {
                         .sqlOf(
                                 "JdbcLeases",
                                 "with locked as materialized ( select * from lease where resource = :resource {for_update})"
-                                        + " update lease set owner = :owner, run_id = :run_id, slot_key = :slot_key,"
+                                        + " update lease set owner = :owner, run_id = :run_id, slot_key = null,"
                                         + " fence = {next_fence lease}, {set_grant}, {set_expiry} from locked"
                                         + " where lease.resource = locked.resource and {dead locked}",
                                 "insert into lease (resource, fence, owner, run_id, slot_key, granted_at, expires_at)"

@@ -49,6 +49,48 @@ final class ManyJobsMutants {
                                 "join free f on f.resource = t.job for update of t")
                         .seenBy(BATCHES, "aTickThatIsLockedMakesNobodyElseWait"),
 
+                // ---- completions
+                mutant("a batch completes after the end of the lease")
+                        .sqlOf("TickBatches", "a.ended_at is null and {live o}", "a.ended_at is null")
+                        .seenOnPostgres("Store", "itCountsUntilTheLastInstantOfTheLeaseAndNoLonger"),
+                mutant("a batch completes whoever has the lease")
+                        .sqlOf(
+                                "TickBatches",
+                                "where l.owner = w.owner and l.fence = w.fence and l.run_id = w.run_id order by",
+                                "where true order by")
+                        .seenOnPostgres("Store", "eachPartOfWhatTheStoreHasOfTheLeaseCounts"),
+                mutant("a batch completes whatever token is shown")
+                        .sqlOf(
+                                "TickBatches",
+                                "where l.owner = w.owner and l.fence = w.fence and l.run_id = w.run_id order by",
+                                "where l.owner = w.owner and l.run_id = w.run_id order by")
+                        .sqlOf("TickBatches", "and a.fence = w.fence and a.owner = w.owner", "and a.owner = w.owner")
+                        .seenOnPostgres("Store", "eachPartOfWhatALeaseShowsCounts"),
+                mutant("a batch ends an attempt that has an end")
+                        .sqlOf("TickBatches", "a.ended_at is null and {live o}", "{live o}")
+                        .seenOnPostgres("Store", "anAttemptWithAnEndIsNotEndedAgain"),
+                mutant("a batch closes a tick that has an outcome")
+                        .sqlOf("TickBatches", "where t.outcome is null for update of t", "where true for update of t")
+                        .seenOnPostgres("Store", "aTickWithAnOutcomeIsNotClosedAgain"),
+                mutant("a batch closes each tick, tries left or not")
+                        .sqlOf("TickBatches", "t.run_id = w.run_id and w.closes)", "t.run_id = w.run_id)")
+                        .seenBy(BATCHES, "eachCompletionIsJudgedByItself"),
+                mutant("a batch leaves each tick open")
+                        .sqlOf(
+                                "TickBatches",
+                                "t.run_id = w.run_id and w.closes)",
+                                "t.run_id = w.run_id and not w.closes)")
+                        .seenOnPostgres("Store", "aCompletionWritesAttemptTickAndEventAndGivesTheLeaseBack"),
+                mutant("a batch gives back the leases of others")
+                        .sqlOf(
+                                "TickBatches",
+                                "where l.resource = w.job returning e.ended",
+                                "where true returning e.ended")
+                        .seenOnPostgres("Bystanders", "ofARun"),
+                mutant("what a batch did not complete is told as stored")
+                        .java("edge/jdbc/TickBatches", "&& stored.contains(each.lease().runId().toString())", "")
+                        .seenBy(BATCHES, "eachCompletionIsJudgedByItself"),
+
                 // ---- plans
                 mutant("a batch opens ticks from an older cursor")
                         .sqlOf("TickBatches", "where j.cursor_at = w.seen order by", "where true order by")

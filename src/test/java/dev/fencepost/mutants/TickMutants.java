@@ -108,6 +108,10 @@ final class TickMutants {
                                 "JdbcTicks",
                                 "true, :outcome from lease l where l.resource = :resource",
                                 "true, :outcome from lease l where false and l.resource = :resource")
+                        .sqlOf(
+                                "TickBatches",
+                                "true, w.outcome from wanted w join ended e on e.ended = w.run_id)",
+                                "true, w.outcome from wanted w join ended e on false)")
                         .seenByContract("Store", "aCompletionWritesAttemptTickAndEventAndGivesTheLeaseBack"),
                 mutant("a refused completion leaves no event")
                         .java("edge/jdbc/JdbcTicks", "refusedEvent(session, lease, reason.name(), newest);", "")
@@ -119,6 +123,10 @@ final class TickMutants {
                                         + " and run_id = :run_id and exists",
                                 "update lease set {set_released} where false and resource = :resource and owner = :owner"
                                         + " and fence = :fence and run_id = :run_id and exists")
+                        .sqlOf(
+                                "TickBatches",
+                                "update lease l set {set_released} from",
+                                "update lease l set run_id = l.run_id from")
                         .seenBySimulation(2)
                         .seenByContract("Store", "aCompletionWritesAttemptTickAndEventAndGivesTheLeaseBack"),
                 mutant("a completion forgets what it announces")

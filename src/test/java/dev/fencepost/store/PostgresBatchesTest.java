@@ -12,6 +12,7 @@ import dev.fencepost.lease.Claim;
 import dev.fencepost.lease.Lease;
 import dev.fencepost.lease.LeaseView;
 import dev.fencepost.lease.Owner;
+import dev.fencepost.lease.Refusal;
 import dev.fencepost.lease.StoreException;
 import dev.fencepost.run.Attempt;
 import dev.fencepost.run.Completed;
@@ -30,6 +31,8 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.Callable;
@@ -179,8 +182,16 @@ class PostgresBatchesTest {
             assertEquals(1, started.attempt());
             LeaseView view = Objects.requireNonNull(store.inspect(jobs.get(i).id()));
             assertEquals(started.lease(), view.lease());
-            complete(started);
         }
+        before = proxy.roundTrips();
+        List<Completed> completed = atTheSameTime(
+                "attempt",
+                jobs,
+                job -> store.complete(started(starts.get(jobs.indexOf(job))).lease(), SUCCESS));
+        assertEquals(
+                MANY,
+                completed.stream().filter(Completed.Stored.class::isInstance).count());
+        assertTrue(proxy.roundTrips() - before <= MANY / 4, proxy.roundTrips() - before + " calls to complete");
         assertEquals(
                 List.of(List.of("t", String.valueOf(MANY))),
                 database.rows("select on_time, count(*) from tick where slot_key = '" + slot.key()
@@ -234,6 +245,55 @@ class PostgresBatchesTest {
         });
         assertEquals(StoreException.Kind.BROKEN, answers.get(3));
         assertEquals(5, answers.stream().filter(Start.Started.class::isInstance).count());
+    }
+
+    @Test
+    void eachCompletionIsJudgedByItself() throws Exception {
+        List<Job> jobs = jobs(8);
+        Slot slot = Slot.at(store.now());
+        List<Lease> leases = jobs.stream()
+                .map(job -> started(start(job, slot, ANNA)).lease())
+                .toList();
+        database.sql("update lease set expires_at = clock_timestamp() where resource = " + quoted(jobs.get(2)));
+        store.breakLease(jobs.get(3).id(), "by hand");
+        database.sql(
+                "update attempt set ended_at = clock_timestamp(), outcome = 'LEASE_LOST' where ended_at is null and job = "
+                        + quoted(jobs.get(4)));
+        database.sql(
+                "update tick set outcome = 'CANCELLED', ended_at = clock_timestamp() where outcome is null and job = "
+                        + quoted(jobs.get(5)));
+        List<Completion> completions = new ArrayList<>(Collections.nCopies(8, SUCCESS));
+        byte[] result = {0, '"', '\\', -1};
+        completions.set(
+                0, new Completion(Outcome.FAILED, false, true, 3, 9, "it's \"so\", {null}", result, "a\\b\n\"c\""));
+        completions.set(1, new Completion(Outcome.FAILED, true, false, null, null, "null", null, "x".repeat(20_000)));
+        List<Completed> answers = atTheSameTime(
+                "attempt",
+                jobs,
+                job -> store.complete(leases.get(jobs.indexOf(job)), completions.get(jobs.indexOf(job))));
+        for (int i : List.of(0, 1, 6, 7)) {
+            assertInstanceOf(Completed.Stored.class, answers.get(i));
+        }
+        assertEquals(
+                List.of(Refusal.EXPIRED, Refusal.ALREADY_DONE, Refusal.ALREADY_DONE, Refusal.ALREADY_DONE),
+                answers.subList(2, 6).stream()
+                        .map(each -> ((Completed.Refused) each).reason())
+                        .toList());
+        assertEquals(
+                List.of(
+                        List.of("0", "FAILED", "t", "3", "9", "it's \"so\", {null}", "00225cff", "a\\b\n\"c\"", "-"),
+                        List.of("1", "FAILED", "f", "-", "-", "null", "-", "x".repeat(20_000), "FAILED"),
+                        List.of("6", "SUCCEEDED", "t", "0", "-", "-", "-", "-", "SUCCEEDED"),
+                        List.of("7", "SUCCEEDED", "t", "0", "-", "-", "-", "-", "SUCCEEDED")),
+                database.rows("select right(a.job, 1), a.outcome, a.counted, coalesce(a.exit_code::text, '-'),"
+                        + " coalesce(a.signal::text, '-'), coalesce(a.reason, '-'), coalesce(encode(a.result, 'hex'), '-'),"
+                        + " coalesce(a.output_tail, '-'), coalesce(t.outcome, '-') from attempt a"
+                        + " join tick t on t.job = a.job and t.slot_key = a.slot_key"
+                        + " join write_event e on e.run_id = a.run_id and e.accepted and e.reason = a.outcome"
+                        + " join lease l on l.resource = a.job and l.owner is null"
+                        + " where a.fence = 2 and a.job like '"
+                        + jobs.getFirst().id().replaceAll("-0$", "-%")
+                        + "' order by 1"));
     }
 
     private static Start start(Job job, Slot slot, Owner owner) {

@@ -46,7 +46,7 @@ final class JdbcLeases implements Leases {
     static final Sql CLAIM_DEAD = Sql.of("""
             with locked as materialized (
                 select * from lease where resource = :resource {for_update})
-            update lease set owner = :owner, run_id = :run_id, slot_key = :slot_key, fence = {next_fence lease},
+            update lease set owner = :owner, run_id = :run_id, slot_key = null, fence = {next_fence lease},
                 {set_grant}, {set_expiry}
             from locked where lease.resource = locked.resource and {dead locked}
             returning\s""" + COLUMNS_OF.formatted("lease"));

@@ -709,7 +709,7 @@ final class JdbcTicks implements Ticks {
         boolean nothingFollows = completion.effects().isEmpty()
                 && completion.further().retryAfter() == null
                 && completion.further().deferral() == null;
-        if (nothingFollows && isStoredAtOnce(lease, params)) {
+        if (nothingFollows && isStoredAtOnce(lease, completion, params)) {
             return new Completed.Stored();
         }
         // Something is to follow it; or it was refused, and is refused once more together with the record of that.
@@ -741,7 +741,10 @@ final class JdbcTicks implements Ticks {
         });
     }
 
-    private boolean isStoredAtOnce(Lease lease, Params params) {
+    private boolean isStoredAtOnce(Lease lease, Completion completion, Params params) {
+        if (batches != null && TickBatches.isShort(completion)) {
+            return batches.complete(lease, completion);
+        }
         List<Answer> answers = database.writeAtOnce("complete " + lease.resource(), Urgency.URGENT, COMPLETE, params);
         return answers.get(1).first() != null;
     }

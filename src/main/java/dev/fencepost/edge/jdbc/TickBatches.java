@@ -2,10 +2,12 @@ package dev.fencepost.edge.jdbc;
 
 import dev.fencepost.edge.jdbc.Database.Urgency;
 import dev.fencepost.edge.jdbc.Session.Answer;
+import dev.fencepost.lease.Lease;
 import dev.fencepost.lease.Owner;
 import dev.fencepost.lease.RunId;
 import dev.fencepost.lease.StoreException;
 import dev.fencepost.lease.StoreException.Kind;
+import dev.fencepost.run.Completion;
 import dev.fencepost.run.Job;
 import dev.fencepost.run.Start;
 import dev.fencepost.run.Ticks.Situation;
@@ -16,6 +18,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -27,12 +30,13 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The usual course of a tick on PostgreSQL, for as many jobs at once as wait for it: read what is due, open its tick, claim its lease. Each
- * is one statement and one round trip, whether for one job or for a hundred (ADR 28).
+ * The usual course of a tick on PostgreSQL, for as many jobs at once as wait for it: read what is due, open its tick, claim its lease,
+ * complete it. Each is one statement and one round trip, whether for one job or for a hundred (ADR 28).
  *
- * <p>Here is only what meets nothing unusual: a plan that opens ticks and does nothing else, and the first attempt of a tick whose lease
- * nobody holds and whose job no dead holder has left anything behind. Whatever is not so, or is being changed by somebody at that moment,
- * is left alone, without waiting for it, and goes the long way in {@link JdbcTicks}, which decides.
+ * <p>Here is only what meets nothing unusual: a plan that opens ticks and does nothing else, the first attempt of a tick whose lease
+ * nobody holds and whose job no dead holder has left anything behind, and a completion under a good lease that nothing follows. Whatever
+ * is not so, or is being changed by somebody at that moment, is left alone, without waiting for it, and goes the long way in
+ * {@link JdbcTicks}, which decides.
  */
 final class TickBatches {
 
@@ -43,6 +47,12 @@ final class TickBatches {
 
     /** As long as for a connection, and as long as a call may take. */
     private static final Duration PATIENCE = Duration.ofSeconds(8);
+
+    /** The same for what is urgent. */
+    private static final Duration SHORT_PATIENCE = Duration.ofSeconds(2);
+
+    /** Of a result and of the end of an output: more would make the others wait for it. */
+    private static final int LONGEST = 8 << 10;
 
     /**
      * The rows are locked, where nobody else has them, before anything is decided by them. The later parts see what was committed when
@@ -103,20 +113,61 @@ final class TickBatches {
             where l.resource = t.job
             returning\s""" + JdbcLeases.VIEW_COLUMNS + ", 1 as number, {now} as now, b.slot_at, b.without_effects");
 
+    /**
+     * The lease is locked first, then the tick, each only where nobody else has it, and so both are seen as they are now; then the
+     * clock is looked at. All that follows depends on the attempt that was ended.
+     */
+    static final Sql COMPLETE = Sql.of("""
+            with wanted as (
+                select * from unnest(:jobs::text[], :slot_keys::text[], :owners::text[], :fences::bigint[], :run_ids::text[],
+                    :outcomes::text[], :closes::boolean[], :counted::boolean[], :exit_codes::int[], :signals::int[],
+                    :reasons::text[], :results::bytea[], :output_tails::text[], :classifications::text[])
+                    as w (job, slot_key, owner, fence, run_id, outcome, closes, counted, exit_code, signal, reason, result,
+                        output_tail, classification)),
+            held as materialized (
+                select l.resource, l.expires_at from lease l join wanted w on w.job = l.resource
+                where l.owner = w.owner and l.fence = w.fence and l.run_id = w.run_id
+                order by l.resource for update of l skip locked),
+            open as materialized (
+                select t.job, h.expires_at from tick t join wanted w on w.job = t.job and w.slot_key = t.slot_key
+                join held h on h.resource = t.job where t.outcome is null for update of t skip locked),
+            ended as (
+                update attempt a set ended_at = {now}, outcome = w.outcome, counted = w.counted, exit_code = w.exit_code,
+                    signal = w.signal, reason = w.reason, result = w.result, output_tail = w.output_tail,
+                    classification = w.classification
+                from wanted w join open o on o.job = w.job
+                where a.job = w.job and a.slot_key = w.slot_key and a.run_id = w.run_id and a.fence = w.fence
+                    and a.owner = w.owner and a.ended_at is null and {live o}
+                returning a.run_id as ended),
+            closed as (
+                update tick t set outcome = w.outcome, ended_at = {now}, reason = w.reason
+                from wanted w join ended e on e.ended = w.run_id
+                where t.job = w.job and t.slot_key = w.slot_key and t.run_id = w.run_id and w.closes),
+            noted as (
+                insert into write_event (at, resource, owner, fence, run_id, accepted, reason)
+                select {now}, w.job, w.owner, w.fence, w.run_id, true, w.outcome
+                from wanted w join ended e on e.ended = w.run_id)
+            update lease l set {set_released} from wanted w join ended e on e.ended = w.run_id
+            where l.resource = w.job returning e.ended""");
+
     private final Database database;
     private final Together<String, Optional<Situation>> situations;
     private final Together<Opening, Optional<Plan>> openings;
     private final Together<Starting, Optional<Start.Started>> starts;
+    private final Together<Ending, Boolean> completions;
 
     private record Opening(Job job, Instant seen, Plan plan) {}
 
     private record Starting(Job job, Slot slot, Owner owner, RunId runId) {}
+
+    private record Ending(Lease lease, Completion completion) {}
 
     TickBatches(Database database) {
         this.database = database;
         this.situations = new Together<>("situation", LANES, MOST, PATIENCE, this::situations);
         this.openings = new Together<>("plan", LANES, MOST, PATIENCE, this::open);
         this.starts = new Together<>("claim", LANES, MOST, PATIENCE, this::start);
+        this.completions = new Together<>("completion", LANES, MOST, SHORT_PATIENCE, this::complete);
     }
 
     /** Null for a job that is not registered. */
@@ -173,7 +224,7 @@ final class TickBatches {
                 .and("slot_ats", array(ticks.stream().map(tick -> tick.slot().at())))
                 .and("on_time", array(ticks.stream().map(NewTick::onTime)));
         Map<String, Boolean> opened = new HashMap<>();
-        for (Row row : usual("plan " + words(byJob.keySet()), OPEN, params)) {
+        for (Row row : usual("plan " + words(byJob.keySet()), Urgency.NORMAL, OPEN, params)) {
             opened.put(row.text("id"), row.truth("opened"));
         }
         return wanted.stream()
@@ -209,7 +260,7 @@ final class TickBatches {
                 .and("run_ids", array(rows.stream().map(Starting::runId)))
                 .and("ttls", array(rows.stream().map(each -> each.job().ttl().toMillis())));
         Map<RunId, Start.Started> started = new HashMap<>();
-        for (Row row : usual("claim " + words(byJob.keySet()), START, params)) {
+        for (Row row : usual("claim " + words(byJob.keySet()), Urgency.NORMAL, START, params)) {
             started.put(RunId.parse(row.text("run_id")), JdbcTicks.started(row, List.of(), 0));
         }
         return wanted.stream()
@@ -217,10 +268,55 @@ final class TickBatches {
                 .toList();
     }
 
+    /** Whether {@link #complete} takes it, if nothing follows it in the same transaction. */
+    static boolean isShort(Completion completion) {
+        byte[] result = completion.result();
+        String outputTail = completion.outputTail();
+        return (result == null || result.length <= LONGEST) && (outputTail == null || outputTail.length() <= LONGEST);
+    }
+
+    private static @Nullable String hex(byte @Nullable [] bytes) {
+        return bytes == null ? null : "\\x" + HexFormat.of().formatHex(bytes);
+    }
+
+    /** Whether it is stored. If not it has to go the long way, which says why. */
+    boolean complete(Lease lease, Completion completion) {
+        return completions.ask(new Ending(lease, completion));
+    }
+
+    private List<Boolean> complete(List<Ending> wanted) {
+        Map<String, Ending> byJob = firsts(wanted, ending -> ending.lease().resource());
+        List<Lease> leases = byJob.values().stream().map(Ending::lease).toList();
+        List<Completion> rows = byJob.values().stream().map(Ending::completion).toList();
+        Params params = Params.of("jobs", array(leases.stream().map(Lease::resource)))
+                .and("slot_keys", array(leases.stream().map(Lease::slotKey)))
+                .and("owners", array(leases.stream().map(lease -> lease.owner().text())))
+                .and("fences", array(leases.stream().map(lease -> lease.fence().value())))
+                .and("run_ids", array(leases.stream().map(Lease::runId)))
+                .and("outcomes", array(rows.stream().map(Completion::outcome)))
+                .and("closes", array(rows.stream().map(Completion::closesTick)))
+                .and("counted", array(rows.stream().map(Completion::counted)))
+                .and("exit_codes", array(rows.stream().map(Completion::exitCode)))
+                .and("signals", array(rows.stream().map(Completion::signal)))
+                .and("reasons", array(rows.stream().map(Completion::reason)))
+                .and("results", array(rows.stream().map(each -> hex(each.result()))))
+                .and("output_tails", array(rows.stream().map(Completion::outputTail)))
+                .and(
+                        "classifications",
+                        array(rows.stream().map(each -> each.further().classification())));
+        Set<String> stored = usual("complete " + words(byJob.keySet()), Urgency.URGENT, COMPLETE, params).stream()
+                .map(row -> row.text("ended"))
+                .collect(Collectors.toSet());
+        return wanted.stream()
+                .map(each -> byJob.get(each.lease().resource()) == each
+                        && stored.contains(each.lease().runId().toString()))
+                .toList();
+    }
+
     /** The rows of what was done; none if something about one of them made all of them fail, which then shows in the long way. */
-    private List<Row> usual(String operation, Sql sql, Params params) {
+    private List<Row> usual(String operation, Urgency urgency, Sql sql, Params params) {
         try {
-            return database.writeAtOnce(operation, Urgency.NORMAL, sql, params)
+            return database.writeAtOnce(operation, urgency, sql, params)
                     .getFirst()
                     .rows();
         } catch (StoreException e) {
@@ -242,8 +338,10 @@ final class TickBatches {
     }
 
     /** As PostgreSQL writes an array. */
-    static String array(Stream<?> values) {
-        return values.map(value -> '"' + value.toString().replace("\\", "\\\\").replace("\"", "\\\"") + '"')
+    static String array(Stream<? extends @Nullable Object> values) {
+        return values.map(value -> value == null
+                        ? "null"
+                        : '"' + value.toString().replace("\\", "\\\\").replace("\"", "\\\"") + '"')
                 .collect(Collectors.joining(",", "{", "}"));
     }
 }

@@ -7,7 +7,7 @@ public final class TickStatements {
 
     private TickStatements() {}
 
-    /** The usual one, of any number of jobs; its values are arrays. */
+    /** The usual one, of any number of jobs; its values are arrays, and so are those of {@link #complete}. */
     public static List<String> start() {
         return WorkStatements.named(TickBatches.START);
     }
@@ -17,6 +17,6 @@ public final class TickStatements {
     }
 
     public static List<String> complete() {
-        return WorkStatements.named(JdbcTicks.COMPLETE);
+        return WorkStatements.named(TickBatches.COMPLETE);
     }
 }

@@ -52,13 +52,7 @@ class SystemdIT {
 
     private ServeProcess start(String jobs, Map<String, String> more) throws IOException {
         Path file = Files.writeString(folder.resolve("jobs.yaml"), jobs);
-        String execStart = Files.readAllLines(UNIT).stream()
-                .filter(line -> line.startsWith("ExecStart="))
-                .findFirst()
-                .orElseThrow()
-                .substring("ExecStart=".length());
-        List<String> words = new ArrayList<>(List.of(execStart.split(" ")));
-        assertEquals("/usr/bin/fencepost", words.removeFirst());
+        List<String> words = execStart(UNIT);
         words.replaceAll(word -> word.equals("/etc/fencepost/jobs.yaml") ? file.toString() : word);
         int port = ServeProcess.freePort();
         words.addAll(List.of("--port", String.valueOf(port)));
@@ -72,6 +66,18 @@ class SystemdIT {
         ServeProcess service = ServeProcess.command(folder, port, environment, words);
         open.add(service);
         return service;
+    }
+
+    /** Without the program, whose place here is another one. */
+    private static List<String> execStart(Path unit) throws IOException {
+        String line = Files.readAllLines(unit).stream()
+                .filter(each -> each.startsWith("ExecStart="))
+                .findFirst()
+                .orElseThrow();
+        List<String> words =
+                new ArrayList<>(List.of(line.substring("ExecStart=".length()).split(" ")));
+        assertEquals("/usr/bin/fencepost", words.removeFirst());
+        return words;
     }
 
     private Message await(ServeProcess service, String what, int count) {
@@ -175,6 +181,23 @@ class SystemdIT {
         awaitStatus(service, "the store is not available");
         await(service, "WATCHDOG=1", 3); // a restart would not bring it back
         assertFalse(service.get("/q/health/ready").isUp());
+    }
+
+    @Test
+    void theTemplateUnitRunsItsCommandUnderTheLeaseOfItsName() throws Exception {
+        Path file = Files.writeString(folder.resolve("jobs.yaml"), job("a", "true"));
+        Path command =
+                Files.writeString(folder.resolve("backup"), "#!/bin/sh\necho \"$FENCEPOST_JOB\" > ran\nexit 7\n");
+        assertTrue(command.toFile().setExecutable(true));
+        List<String> words = execStart(Path.of("deploy/systemd/fencepost-exec@.service"));
+        words.replaceAll(word -> word.replace("/etc/fencepost/jobs.yaml", file.toString())
+                .replace("/etc/fencepost/exec.d/%i", command.toString())
+                .replace("%i", "backup"));
+        ServeProcess exec = ServeProcess.command(
+                folder, 0, Map.of("STATE_DIRECTORY", folder.resolve("state").toString()), words);
+        open.add(exec);
+        assertEquals(7, exec.awaitExit(LIMIT), exec::said);
+        assertEquals("backup\n", Files.readString(folder.resolve("ran")));
     }
 
     @Test

@@ -171,6 +171,7 @@ class NodeTest {
     void hasPlannedOnceEachJobWasLookedAtWhateverCameOfIt() {
         assertFalse(node.hasPlanned());
         rig.faults.insteadOf("situation", new StoreException(Kind.UNAVAILABLE, "away", null));
+        rig.faults.insteadOf("situation", new IllegalStateException("of ours"));
         node.wake();
         assertFalse(node.hasPlanned());
         rig.spawner.runAll();

@@ -283,7 +283,6 @@ public final class JobLoop implements Places.Guest {
     private void lookOnce(Instant planningSince) {
         try {
             rest.set(planAndRun(planningSince));
-            lookedAt = true;
             backoff = FIRST_BACKOFF;
             boolean wasFailing = storeFailure() != null;
             lookFailure = null;
@@ -294,11 +293,12 @@ public final class JobLoop implements Places.Guest {
             if (!wasFailing) {
                 journal.record(new Event.StoreAvailable(false, e.getMessage()));
             }
-            lookedAt = true;
             retryLater();
         } catch (RuntimeException | Error e) {
             journal.record(new Event.Problem("planning", job.id(), null, null, "the job is looked at again later", e));
             retryLater();
+        } finally {
+            lookedAt = true;
         }
     }
 

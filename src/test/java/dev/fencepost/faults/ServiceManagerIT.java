@@ -62,7 +62,7 @@ class ServiceManagerIT {
                 .replace("TimeoutAbortSec=10s", "TimeoutAbortSec=1s"));
         lines.replaceAll(line -> line.startsWith("ExecStart=") ? line + " --port " + ServeProcess.freePort() : line);
         lines.add(lines.indexOf("[Service]") + 1, "StandardOutput=append:" + folder.resolve("out.log"));
-        lines.add(lines.indexOf("[Service]") + 1, "ReadWritePaths=" + folder);
+        lines.add(lines.indexOf("[Service]") + 1, "ReadWritePaths=/tmp " + folder);
         file = Files.write(Files.createDirectories(place).resolve(unit), lines);
         assertEquals("", systemctl("daemon-reload"));
     }

@@ -58,6 +58,9 @@ public final class Node {
     /** At a graceful stop, for calls of sinks that are under way; longer ones are read back at the next start. */
     private static final Duration SENDING_LIMIT = Duration.ofSeconds(5);
 
+    /** What a run may take to end behind its grace. */
+    private static final Duration STOP_SLACK = Duration.ofSeconds(4);
+
     /** A look at slots takes milliseconds; the store's own limits end one that hangs. */
     private static final Duration SUSPEND_LIMIT = Duration.ofSeconds(20);
 
@@ -292,11 +295,6 @@ public final class Node {
         }
     }
 
-    /** How long the look for orders that is under way has taken, or null if there is none. */
-    public @Nullable Duration ordersLook() {
-        return lookForOrders.takes();
-    }
-
     /**
      * Jobs that only wait for their next slots are not looked at one by one, though something may have happened to them in the store: one
      * read tells of all. Where it fails each loop looks by itself, as it does anyway. If other jobs are in the store than before, it may be
@@ -475,9 +473,41 @@ public final class Node {
     /** A look at a job's slots that has not come back. */
     public record StuckLook(String job, Duration since) {}
 
-    /** How long the look at the outbox that is under way has taken, or null if there is none. */
-    public @Nullable Duration outboxLook() {
-        return dispatcher.lookingFor();
+    /**
+     * Why this node does not turn any more, or null if it does: whether it is woken, and each look comes and comes back. A store that does not
+     * answer is no standstill, since its own limits end each call; nor is the renewal of one lease, whose end is watched.
+     *
+     * @param limit how long anything may take
+     */
+    public @Nullable String standstill(Duration limit) {
+        if (sinceLastWake().compareTo(limit) > 0) {
+            return "the node has not been woken";
+        }
+        StuckLook look = longestLook();
+        if (look != null && look.since().compareTo(limit) > 0) {
+            return "planning of job " + look.job() + " hangs or does not come";
+        }
+        if (isLonger(dispatcher.lookingFor(), limit)) {
+            return "the look at the effects to be sent hangs";
+        }
+        if (isLonger(lookForOrders.takes(), limit)) {
+            return "the look for orders hangs";
+        }
+        return isLonger(watch.sinceLastLook(), limit) ? "the deadlines of leases are not watched" : null;
+    }
+
+    private static boolean isLonger(@Nullable Duration duration, Duration limit) {
+        return duration != null && duration.compareTo(limit) > 0;
+    }
+
+    /** Whether each job has been looked at once since the start, so that what is due runs. */
+    public boolean hasPlanned() {
+        return isPrepared() && loops.stream().allMatch(JobLoop::wasLookedAt);
+    }
+
+    /** How long a graceful stop takes at the most. */
+    public Duration longestStop(Duration drain) {
+        return drain.plus(longestGrace(allLoops())).plus(STOP_SLACK).plus(SENDING_LIMIT);
     }
 
     public List<JobLoop> loops() {
@@ -508,15 +538,17 @@ public final class Node {
             dispatcher.stop(SENDING_LIMIT);
             return true;
         }
-        Duration longestGrace = Duration.ZERO;
-        for (JobLoop loop : left) {
-            loop.stopRun("shutdown", loop.job().grace());
-            Duration grace = loop.job().grace();
-            longestGrace = grace.compareTo(longestGrace) > 0 ? grace : longestGrace;
-        }
-        awaitEnd(left, longestGrace.plusSeconds(4));
+        left.forEach(loop -> loop.stopRun("shutdown", loop.job().grace()));
+        awaitEnd(left, longestGrace(left).plus(STOP_SLACK));
         dispatcher.stop(SENDING_LIMIT);
         return false;
+    }
+
+    private static Duration longestGrace(List<JobLoop> of) {
+        return of.stream()
+                .map(loop -> loop.job().grace())
+                .max(Duration::compareTo)
+                .orElse(Duration.ZERO);
     }
 
     /** Forced stop: running children are killed without grace; their slots are still due. */

@@ -24,6 +24,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneOffset;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
@@ -141,6 +142,40 @@ class NodeTest {
         rig.time.pass(Duration.ofMinutes(3));
         Node.StuckLook stuck = node.longestLook();
         assertTrue(stuck != null && stuck.since().compareTo(Duration.ofMinutes(1)) > 0, "overdue: " + stuck);
+    }
+
+    @Test
+    void standsStillWhenItIsNotWokenOrALookDoesNotComeOrComeBack() throws Exception {
+        Duration limit = Duration.ofMinutes(1);
+        assertNull(node.standstill(limit));
+        wake();
+        assertNull(node.standstill(limit));
+        rig.time.pass(Duration.ofMinutes(2));
+        assertEquals("the node has not been woken", node.standstill(limit));
+        node.wake(); // and the threads that it starts do not come to turn, as where all carriers are pinned
+        assertEquals("planning of job a hangs or does not come", node.standstill(limit));
+        rig.spawner.runAll();
+        assertNull(node.standstill(limit));
+        node.replaceJobs(List.of(a), null);
+        List<String> during = new ArrayList<>();
+        rig.faults.first("situation", () -> {
+            rig.time.pass(Duration.ofMinutes(2));
+            node.wake();
+            during.add(String.valueOf(node.standstill(limit)));
+        });
+        wake();
+        assertEquals(List.of("planning of job a hangs or does not come"), during);
+    }
+
+    @Test
+    void hasPlannedOnceEachJobWasLookedAtWhateverCameOfIt() {
+        assertFalse(node.hasPlanned());
+        rig.faults.insteadOf("situation", new StoreException(Kind.UNAVAILABLE, "away", null));
+        rig.faults.insteadOf("situation", new IllegalStateException("of ours"));
+        node.wake();
+        assertFalse(node.hasPlanned());
+        rig.spawner.runAll();
+        assertTrue(node.hasPlanned());
     }
 
     @Test

@@ -4,6 +4,7 @@ import dev.fencepost.host.Time;
 import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Calls the alarm of every held lease whose local deadline has passed. Runs on one platform thread for all leases, so that neither a
@@ -12,6 +13,7 @@ import java.util.concurrent.ConcurrentHashMap;
 public final class DeadlineWatch implements Runnable {
 
     private static final long LONGEST_WAIT_MILLIS = 250;
+    private static final long NEVER = -1;
 
     /**
      * A lease under watch: its keeper knows the current term, the alarm stops the run and must not block. An alarm that fails is called
@@ -21,6 +23,7 @@ public final class DeadlineWatch implements Runnable {
 
     private final Time time;
     private final Set<Watched> watched = ConcurrentHashMap.newKeySet();
+    private volatile long lookedAt = NEVER;
 
     public DeadlineWatch(Time time) {
         this.time = time;
@@ -57,6 +60,7 @@ public final class DeadlineWatch implements Runnable {
 
     private void lookAndSleep() throws InterruptedException {
         long now = time.bootMillis();
+        lookedAt = now;
         long next = now + LONGEST_WAIT_MILLIS;
         for (Watched entry : watched) {
             long deadline = entry.keeper().term().deadlineBootMillis();
@@ -69,6 +73,12 @@ public final class DeadlineWatch implements Runnable {
             }
         }
         time.sleep(Duration.ofMillis(Math.max(1, next - now)));
+    }
+
+    /** How long ago the last look at the deadlines was, or null before the first one. */
+    public @Nullable Duration sinceLastLook() {
+        long last = lookedAt;
+        return last == NEVER ? null : Duration.ofMillis(time.bootMillis() - last);
     }
 
     private static boolean hasRung(Watched entry) {

@@ -86,6 +86,8 @@ public final class JobLoop implements Places.Guest {
     private volatile boolean registered = true;
     private volatile boolean paused;
     private volatile @Nullable Instant planningSince;
+    private volatile boolean lookedAt;
+    private volatile @Nullable Instant nextSlot;
 
     /** The beginning of planning that {@link #earliest} belongs to. For whoever looks, who is one at a time. */
     private @Nullable Instant begunAt;
@@ -295,6 +297,8 @@ public final class JobLoop implements Places.Guest {
         } catch (RuntimeException | Error e) {
             journal.record(new Event.Problem("planning", job.id(), null, null, "the job is looked at again later", e));
             retryLater();
+        } finally {
+            lookedAt = true;
         }
     }
 
@@ -346,10 +350,12 @@ public final class JobLoop implements Places.Guest {
             Starts starts = new Starts(plan, situation.backlog(), since);
             Slot next = held ? null : starts.next(now);
             boolean waiting = held ? !plan.due().isEmpty() : next != null;
-            Duration undisturbed = starts.rest(now, undisturbed(situation, waiting, lease));
+            Instant following = job.schedule().next(now);
+            nextSlot = paused || isDeferred(situation) ? null : following;
+            Duration undisturbed = starts.rest(now, undisturbed(situation, following, waiting, lease));
             if (next == null) {
                 places.leave(this);
-                return new Rest(sent + undisturbed.toMillis(), held ? null : idle(situation, plan, sent));
+                return new Rest(sent + undisturbed.toMillis(), held ? null : idle(situation, plan, following, sent));
             }
             Duration barred = startRun(next, planningSince);
             Duration until = barred == null ? undisturbed : shorter(undisturbed, barred);
@@ -358,14 +364,13 @@ public final class JobLoop implements Places.Guest {
         return new Rest(time.bootMillis() + OUTRUN_REST.toMillis(), null);
     }
 
-    private @Nullable Idle idle(Situation situation, Plan plan, long sent) {
+    private @Nullable Idle idle(Situation situation, Plan plan, @Nullable Instant next, long sent) {
         Backlog backlog = situation.backlog();
         boolean waits = !plan.due().isEmpty() || !backlog.open().isEmpty();
         if (waits || situation.pause() != null || isDeferred(situation)) {
             return null;
         }
-        Instant now = backlog.now();
-        return new Idle(job.schedule().next(now), now.toEpochMilli() - sent);
+        return new Idle(next, backlog.now().toEpochMilli() - sent);
     }
 
     /** Until when nobody need look at the job, as it is known at this moment: for {@link #restOn}. */
@@ -527,10 +532,10 @@ public final class JobLoop implements Places.Guest {
     }
 
     /** How long nothing comes due if nobody does anything. */
-    private Duration undisturbed(Situation situation, boolean waiting, @Nullable LeaseView lease) {
+    private Duration undisturbed(
+            Situation situation, @Nullable Instant next, boolean waiting, @Nullable LeaseView lease) {
         Instant now = situation.backlog().now();
         Duration rest = waiting ? LONGEST_REST_WHILE_WAITING : LONGEST_REST;
-        Instant next = job.schedule().next(now);
         if (next != null) {
             rest = shorter(rest, Duration.between(now, next));
         }
@@ -756,6 +761,16 @@ public final class JobLoop implements Places.Guest {
         synchronized (runLock) {
             return run == null ? null : Duration.ofMillis(time.bootMillis() - run.sinceBootMillis());
         }
+    }
+
+    /** Whether the job has been looked at once, whatever came of it. */
+    public boolean wasLookedAt() {
+        return lookedAt;
+    }
+
+    /** The next slot by the schedule, by the last look; null where there is none, or the job is paused or waits for a usage limit. */
+    public @Nullable Instant nextSlot() {
+        return nextSlot;
     }
 
     /** Whether the job was paused when it was last looked at. */

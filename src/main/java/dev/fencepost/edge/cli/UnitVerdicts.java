@@ -16,6 +16,10 @@ final class UnitVerdicts {
     static final List<String> PROPERTIES = List.of(
             "LoadState",
             "User",
+            "Type",
+            "NotifyAccess",
+            "OOMPolicy",
+            "RestrictNamespaces",
             "KillMode",
             "Delegate",
             "ProtectProc",
@@ -79,6 +83,7 @@ final class UnitVerdicts {
                     unit + " has KillMode=" + kill + ": children of a stopped service live on",
                     "KillMode=control-group or mixed"));
         }
+        judgeNotify(unit, properties, verdicts);
         if (properties.getOrDefault("ProcSubset", "").equals("pid")) {
             verdicts.add(Verdict.bad(
                     UNIT,
@@ -115,6 +120,33 @@ final class UnitVerdicts {
             verdicts.addFirst(Verdict.ok(UNIT, unit + ": KillMode=" + kill + ", nothing in its sandbox is in the way"));
         }
         return verdicts;
+    }
+
+    private static void judgeNotify(String unit, Map<String, String> properties, List<Verdict> verdicts) {
+        String access = properties.getOrDefault("NotifyAccess", "all");
+        if (properties.getOrDefault("Type", "").startsWith("notify") && !access.equals("all")) {
+            verdicts.add(Verdict.bad(
+                    UNIT,
+                    unit + " has Type=notify and NotifyAccess=" + access
+                            + ": systemd does not listen to systemd-notify," + " and the start ends with a timeout",
+                    "NotifyAccess=all"));
+        }
+        String oom = properties.getOrDefault("OOMPolicy", "continue");
+        if (!oom.equals("continue")) {
+            verdicts.add(Verdict.warning(
+                    UNIT,
+                    unit + " has OOMPolicy=" + oom + ": a child that is killed for its memory ends the whole service",
+                    "OOMPolicy=continue"));
+        }
+        List<String> open =
+                List.of(properties.getOrDefault("RestrictNamespaces", "no").split(" "));
+        boolean guard = open.contains("no") || open.containsAll(List.of("user", "pid", "mnt"));
+        if (!guard) {
+            verdicts.add(Verdict.note(
+                    UNIT,
+                    unit + " closes namespaces (RestrictNamespaces): agents with a sandbox of their own do not start",
+                    "deploy/systemd/drop-ins/agent.conf"));
+        }
     }
 
     private static void judgeRunAs(String unit, Map<String, String> properties, List<Verdict> verdicts) {

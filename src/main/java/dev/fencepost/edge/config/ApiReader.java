@@ -26,10 +26,10 @@ final class ApiReader {
     private static final long MOST_BYTES = 1L << 40;
     private static final Pattern TYPE = Pattern.compile("[A-Za-z0-9!#$&^_.+-]+/([A-Za-z0-9!#$&^_.+-]+|\\*)");
 
-    private final Path baseDir;
+    private final FileNames names;
 
-    ApiReader(Path baseDir) {
-        this.baseDir = baseDir;
+    ApiReader(FileNames names) {
+        this.names = names;
     }
 
     /** Null without {@code api:}, and after an error. */
@@ -39,7 +39,7 @@ final class ApiReader {
             return null;
         }
         Section api = top.section("api", API, EXAMPLE);
-        Given<Path> tokenFile = api.read("token-file", text -> FileName.resolve(baseDir, text));
+        Given<Path> tokenFile = api.read("token-file", text -> names.resolve(text));
         if (top.value("api") instanceof MappingNode && !api.has("token-file") && !api.isMisspelt("token-file")) {
             top.error("api", "no token-file is named, and without tokens the API is off", "write " + EXAMPLE);
         }

@@ -2,7 +2,6 @@ package dev.fencepost.edge.config;
 
 import dev.fencepost.edge.config.EndpointReader.Address;
 import dev.fencepost.run.Action;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
@@ -20,12 +19,12 @@ final class CallReader {
     private static final String EXAMPLE = "http: { post: \"https://HOST/PATH\" }";
 
     private final Section job;
-    private final Path baseDir;
+    private final FileNames names;
     private final Values values;
 
-    CallReader(Section job, Path baseDir, Values values) {
+    CallReader(Section job, FileNames names, Values values) {
         this.job = job;
-        this.baseDir = baseDir;
+        this.names = names;
         this.values = values.under("http");
     }
 
@@ -43,7 +42,7 @@ final class CallReader {
         if (http.has("timeout")) {
             http.error("timeout", "a call has no limit of its own", "write timeout: at the job itself");
         }
-        EndpointReader reader = new EndpointReader(http, baseDir, values);
+        EndpointReader reader = new EndpointReader(http, names, values);
         Called called = called(http, reader);
         Given<String> body = http.read("body", text -> {
             if (text.length() > LONGEST_BODY) {

@@ -54,7 +54,7 @@ record Defaults(
     }
 
     /** Reads them from a job or from {@code defaults}; what is not written there comes from the next ones, but for {@code env}. */
-    static Defaults read(Section section, Path baseDir, Map<String, String> environment, Defaults next) {
+    static Defaults read(Section section, FileNames names, Map<String, String> environment, Defaults next) {
         Section catchUp = section.section("catch-up", Keys.CATCH_UP, "catch-up: { max: 1 }");
         Section lease = section.section("lease", Keys.LEASE, "lease: { ttl: 81m }");
         return new Defaults(
@@ -67,9 +67,9 @@ record Defaults(
                         next.catchUpWindow),
                 or(lease.read("ttl", text -> DurationText.parse(text, LEAST_TTL, MOST_TTL)), next.ttl),
                 or(section.number("max-attempts", 1, MOST_ATTEMPTS), next.maxAttempts),
-                or(workingDir(section, baseDir), next.workingDir),
+                or(workingDir(section, names.dir()), next.workingDir),
                 WrittenPolicies.read(section, next.policies),
-                new NotifyReader(section, baseDir, environment).read(next.notification),
+                new NotifyReader(section, names, environment).read(next.notification),
                 new EnvironmentReader(section).variables());
     }
 

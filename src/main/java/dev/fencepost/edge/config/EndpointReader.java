@@ -42,12 +42,12 @@ final class EndpointReader {
     private static final String TAKEN_PREFIX = "fencepost-";
 
     private final Section http;
-    private final Path baseDir;
+    private final FileNames names;
     private final Values values;
 
-    EndpointReader(Section http, Path baseDir, Values values) {
+    EndpointReader(Section http, FileNames names, Values values) {
         this.http = http;
-        this.baseDir = baseDir;
+        this.names = names;
         this.values = values;
     }
 
@@ -100,7 +100,7 @@ final class EndpointReader {
 
     @Nullable
     Address addressOfFile() {
-        Given<Path> file = http.read("url-file", text -> SecretFile.resolve(baseDir, text));
+        Given<Path> file = http.read("url-file", text -> names.secret(text));
         if (file == null) {
             return null;
         }
@@ -217,7 +217,7 @@ final class EndpointReader {
                 files.error(name, "there is no file", "name the file that holds the value");
                 continue;
             }
-            Given<Path> file = files.read(name, text -> headerFile(SecretFile.resolve(baseDir, text)));
+            Given<Path> file = files.read(name, text -> headerFile(names.secret(text)));
             if (file != null) {
                 headers.put(name, new TextOrFile(null, file.value()));
                 values.under("header-files").add(name, file, Path::toString);
@@ -303,7 +303,7 @@ final class EndpointReader {
             return null;
         }
         Section sign = http.section("sign", Keys.SIGN, "sign: { secret-file: FILE }");
-        Given<Path> file = sign.read("secret-file", text -> SecretFile.resolve(baseDir, text));
+        Given<Path> file = sign.read("secret-file", text -> names.secret(text));
         Given<String> header = Given.or(
                 sign.read("header", text -> {
                     String name = text.strip();

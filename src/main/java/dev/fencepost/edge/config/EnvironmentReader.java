@@ -107,8 +107,8 @@ final class EnvironmentReader {
     }
 
     /** The variables of {@code env-file}: all of them are secrets. */
-    Map<String, Given<String>> secrets(Path baseDir) {
-        Given<Path> file = section.read("env-file", text -> FileName.resolve(baseDir, text));
+    Map<String, Given<String>> secrets(FileNames names) {
+        Given<Path> file = section.read("env-file", names::resolve);
         if (file == null) {
             return Map.of();
         }

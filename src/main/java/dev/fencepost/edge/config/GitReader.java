@@ -24,18 +24,18 @@ final class GitReader {
     private static final Pattern AUTHOR = Pattern.compile("[^<>\\p{Cntrl}]*[^<>\\p{Cntrl}\\s] <[^<>\\s\\p{Cntrl}]+>");
 
     private final Section git;
-    private final Path baseDir;
+    private final FileNames names;
     private final Values values;
 
-    GitReader(Section git, Path baseDir, Values values) {
+    GitReader(Section git, FileNames names, Values values) {
         this.git = git;
-        this.baseDir = baseDir;
+        this.names = names;
         this.values = values;
     }
 
     /** The sink; after an error it has defaults in the wrong places, which nobody uses. @param name {@code job/git} */
     SinkDefinition.Git read(String name, Given<Duration> maxAge) {
-        Given<Path> repo = git.read("repo", text -> repository(FileName.resolve(baseDir, text)));
+        Given<Path> repo = git.read("repo", text -> repository(FileName.resolve(names.dir(), text)));
         Given<String> writtenRemote = git.read("remote", text -> remote(text.strip()));
         Given<String> remote = Given.or(writtenRemote, DEFAULT_REMOTE, "");
         boolean refused = git.isMisspelt("remote") || (git.has("remote") && writtenRemote == null);
@@ -58,9 +58,9 @@ final class GitReader {
                 git.read("timeout", text -> DurationText.parse(text, LEAST_TIMEOUT, MOST_TIMEOUT)),
                 DEFAULT_TIMEOUT,
                 "of one delivery");
-        Given<Path> sshKey = git.read("ssh-key", text -> SecretFile.resolve(baseDir, text));
-        Given<Path> knownHosts = git.read("known-hosts", text -> plainFile(FileName.resolve(baseDir, text)));
-        Given<Path> credentials = git.read("credentials-file", text -> SecretFile.resolve(baseDir, text));
+        Given<Path> sshKey = git.read("ssh-key", text -> names.secret(text));
+        Given<Path> knownHosts = git.read("known-hosts", text -> plainFile(FileName.resolve(names.dir(), text)));
+        Given<Path> credentials = git.read("credentials-file", text -> names.secret(text));
 
         values.add("repo", repo, Path::toString, "the remote is an address");
         values.add("remote", remote, GitReader::shownRemote);

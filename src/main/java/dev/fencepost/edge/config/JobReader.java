@@ -33,14 +33,14 @@ final class JobReader {
     private static final Pattern PLAIN_WORD = Pattern.compile("[A-Za-z0-9_./:=@%+,-]+");
 
     private final Findings findings;
-    private final Path baseDir;
+    private final FileNames names;
     private final Map<String, String> environment;
     private final Instant now;
     private final Defaults defaults;
 
-    JobReader(Findings findings, Path baseDir, Map<String, String> environment, Instant now, Defaults defaults) {
+    JobReader(Findings findings, FileNames names, Map<String, String> environment, Instant now, Defaults defaults) {
         this.findings = findings;
-        this.baseDir = baseDir;
+        this.names = names;
         this.environment = environment;
         this.now = now;
         this.defaults = defaults;
@@ -64,10 +64,10 @@ final class JobReader {
                 ? Section.of(mapping, idNode, path, findings, Origin.Kind.JOB, Keys.JOB)
                 : Section.absent(idNode, path, findings, Origin.Kind.JOB);
 
-        Defaults own = Defaults.read(job, baseDir, environment, defaults);
+        Defaults own = Defaults.read(job, names, environment, defaults);
         Timing timing = own.zone() == null ? null : Timing.read(job, own.zone().value(), now);
         EnvironmentReader environmentReader = new EnvironmentReader(job);
-        Map<String, Given<String>> secrets = environmentReader.secrets(baseDir);
+        Map<String, Given<String>> secrets = environmentReader.secrets(names);
         Map<String, Given<String>> env = new LinkedHashMap<>(defaults.env());
         env.putAll(secrets);
         env.putAll(own.env());
@@ -87,10 +87,10 @@ final class JobReader {
             job.error("http", "the job has both command and http", "keep one of the two");
         }
         Values ofPublish = new Values();
-        List<Publication> publish = new PublishReader(baseDir, ofPublish).read(job, id, !isCall);
+        List<Publication> publish = new PublishReader(names, ofPublish).read(job, id, !isCall);
         Values ofAction = new Values();
         Action action = isCall
-                ? new CallReader(job, baseDir, ofAction).read(timeout)
+                ? new CallReader(job, names, ofAction).read(timeout)
                 : command(job, workingDir(own, publish), env, secrets, masked, ofAction);
         if (timing == null
                 || action == null
@@ -168,7 +168,7 @@ final class JobReader {
         if (repo == null) {
             return null;
         }
-        return baseDir.startsWith(repo) ? given : Given.builtIn(repo, WORKTREE);
+        return names.dir().startsWith(repo) ? given : Given.builtIn(repo, WORKTREE);
     }
 
     private Action.@Nullable Command command(

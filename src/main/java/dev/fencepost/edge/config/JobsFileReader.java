@@ -28,7 +28,7 @@ import org.snakeyaml.engine.v2.nodes.Node;
  * Reads a jobs file strictly, and tells everything that is wrong with it at once.
  *
  * <p>Relative paths in the file ({@code working-dir}, {@code env-file}, {@code repo}, {@code store: sqlite:…}) start from the directory of the file.
- * Nothing in it is expanded. Immutable; safe for many threads.
+ * Nothing in it is expanded; secrets may be named {@code credential:NAME}, see {@link FileNames}. Immutable; safe for many threads.
  */
 public final class JobsFileReader {
 
@@ -117,6 +117,7 @@ public final class JobsFileReader {
             return null;
         }
         Path baseDir = baseDir(place);
+        FileNames names = FileNames.at(baseDir, environment);
         Section top = Section.of(root, root, "", findings, Origin.Kind.JOB, Keys.TOP);
         Given<StoreUrl> store = store(top, baseDir);
         if (store != null) {
@@ -126,11 +127,11 @@ public final class JobsFileReader {
                 .read("drain", text -> DurationText.parse(text, Duration.ZERO, MOST_DRAIN));
         Given<Optional<Duration>> keep =
                 top.section("work", Keys.WORK, "work: { keep: 30d }").read("keep", JobsFileReader::keep);
-        Defaults defaults = Defaults.read(defaults(top), baseDir, environment, Defaults.builtIn(baseDir));
+        Defaults defaults = Defaults.read(defaults(top), names, environment, Defaults.builtIn(baseDir));
         Given<Integer> maxParallel = top.number("max-parallel", 1, MOST_PARALLEL);
         Given<Boolean> reloadOnChange = top.section("reload", Keys.RELOAD, "reload: { on-change: true }")
                 .truth("on-change");
-        Map<String, Definition> definitions = jobs(top, new JobReader(findings, baseDir, environment, now, defaults));
+        Map<String, Definition> definitions = jobs(top, new JobReader(findings, names, environment, now, defaults));
         return new JobsFile(
                 file,
                 store == null ? null : store.value(),
@@ -139,8 +140,8 @@ public final class JobsFileReader {
                 maxParallel == null ? null : maxParallel.value(),
                 retention(top),
                 reloadOnChange != null && reloadOnChange.value(),
-                new ApiReader(baseDir).read(top),
-                new SinkReader(baseDir).sinks(top),
+                new ApiReader(names).read(top),
+                new SinkReader(names).sinks(top),
                 definitions,
                 findings.warnings());
     }

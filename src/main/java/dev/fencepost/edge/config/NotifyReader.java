@@ -52,14 +52,14 @@ final class NotifyReader {
     private static final List<Path> MORE_SENDMAILS = List.of(USUAL_SENDMAIL, Path.of("/usr/lib/sendmail"));
 
     private final Section section;
-    private final Path baseDir;
+    private final FileNames names;
     private final Map<String, String> environment;
     private final Values values = new Values();
 
     /** @param section a job, or {@code defaults} */
-    NotifyReader(Section section, Path baseDir, Map<String, String> environment) {
+    NotifyReader(Section section, FileNames names, Map<String, String> environment) {
         this.section = section;
-        this.baseDir = baseDir;
+        this.names = names;
         this.environment = environment;
     }
 
@@ -165,7 +165,7 @@ final class NotifyReader {
         if (!isUrlAlone && !(entry.value(channel) instanceof MappingNode)) {
             return null;
         }
-        EndpointReader reader = new EndpointReader(http, baseDir, shown);
+        EndpointReader reader = new EndpointReader(http, names, shown);
         Address address = isUrlAlone ? reader.addressOf(channel, "url") : reader.address();
         Given<Duration> timeout = Given.or(
                 http.read("timeout", text -> DurationText.parse(text, LEAST_TIMEOUT, MOST_TIMEOUT)),

@@ -2,7 +2,6 @@ package dev.fencepost.edge.config;
 
 import dev.fencepost.effect.SinkDefinition;
 import dev.fencepost.run.Publication;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -22,13 +21,13 @@ final class PublishReader {
     private static final String EXAMPLE = "publish: [ { git: { repo: PATH } } ]";
     private static final List<String> KINDS = List.of("git", "http", "file");
 
-    private final Path baseDir;
+    private final FileNames names;
     private final SinkReader sinks;
     private final Values values;
 
-    PublishReader(Path baseDir, Values values) {
-        this.baseDir = baseDir;
-        this.sinks = new SinkReader(baseDir);
+    PublishReader(FileNames names, Values values) {
+        this.names = names;
+        this.sinks = new SinkReader(names);
         this.values = values;
     }
 
@@ -97,7 +96,7 @@ final class PublishReader {
                     "remove git, or write command instead of http");
         }
         Section git = entry.section("git", Keys.PUBLISH_GIT, EXAMPLE);
-        SinkDefinition.Git definition = new GitReader(git, baseDir, shown).read(sink, SinkReader.maxAge(entry, shown));
+        SinkDefinition.Git definition = new GitReader(git, names, shown).read(sink, SinkReader.maxAge(entry, shown));
         return new Publication(name, definition, null, null);
     }
 

@@ -20,12 +20,11 @@ final class SecretFile {
     private SecretFile() {}
 
     /**
-     * The path of a secret file that can be used.
+     * The path itself, if a secret file is there that can be used.
      *
      * @throws BadValueException if it is not there, no plain file, empty, too large, or open to everyone on the host
      */
-    static Path resolve(Path baseDir, String written) {
-        Path file = FileName.resolve(baseDir, written);
+    static Path checked(Path file) {
         String shown = Finding.quote(file.toString());
         if (content(file).isBlank()) {
             throw new BadValueException("the file " + shown + " is empty", "write the secret into it");

@@ -33,10 +33,10 @@ final class SinkReader {
     private static final String EXAMPLE = "sinks: { announce: { http: { url: \"https://HOST/PATH\" } } }";
     private static final String KEY_PLACE = "{key}";
 
-    private final Path baseDir;
+    private final FileNames names;
 
-    SinkReader(Path baseDir) {
-        this.baseDir = baseDir;
+    SinkReader(FileNames names) {
+        this.names = names;
     }
 
     /** The sinks of {@code sinks:} by name, in the order of the file. */
@@ -131,7 +131,7 @@ final class SinkReader {
     }
 
     SinkDefinition.@Nullable Http http(String name, Given<Duration> maxAge, Section http, Values values) {
-        EndpointReader reader = new EndpointReader(http, baseDir, values);
+        EndpointReader reader = new EndpointReader(http, names, values);
         Given<String> method = reader.method(List.of("POST", "PUT", "PATCH", "DELETE"), "POST");
         values.add("method", method, text -> text);
         Address address = reader.address();
@@ -226,7 +226,7 @@ final class SinkReader {
     }
 
     SinkDefinition.@Nullable Files files(String name, Given<Duration> maxAge, Section file, Values values) {
-        Given<Path> root = file.read("root", text -> FileName.resolve(baseDir, text));
+        Given<Path> root = file.read("root", text -> FileName.resolve(names.dir(), text));
         if (root == null) {
             file.missing("root", "there is no root", "write root: DIRECTORY, below which the files are placed");
             return null;

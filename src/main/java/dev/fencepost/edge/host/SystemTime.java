@@ -8,6 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
@@ -115,6 +116,11 @@ public final class SystemTime implements Time {
             Duration byBoot = Duration.ofMillis(bootMillis() - bootStart - RESOLUTION_MILLIS);
             left = duration.minus(byJvm.compareTo(byBoot) < 0 ? byBoot : byJvm);
         }
+    }
+
+    /** The kernel's monotonic clock, which other programs of this host read too; it stands still during suspend. */
+    public static long monotonicMicros() {
+        return TimeUnit.NANOSECONDS.toMicros(System.nanoTime());
     }
 
     /** The first number of the file: seconds with two digits after the point. */

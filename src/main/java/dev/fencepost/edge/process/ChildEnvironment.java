@@ -18,8 +18,9 @@ import org.jspecify.annotations.Nullable;
  * that is always there. It does not depend on who started the runner more than that.
  *
  * <ul>
- *   <li>Left out: {@code NOTIFY_SOCKET}, {@code WATCHDOG_*}, {@code LISTEN_*}, {@code CREDENTIALS_DIRECTORY}, {@code INVOCATION_ID},
- *       {@code JOURNAL_STREAM}, {@code SYSTEMD_EXEC_PID}, {@code MANAGERPID} (systemd's words to the runner); {@code QUARKUS_*} and
+ *   <li>Left out: {@code NOTIFY_SOCKET}, {@code WATCHDOG_*}, {@code LISTEN_*}, {@code FDSTORE}, {@code MEMORY_PRESSURE_*},
+ *       {@code INVOCATION_ID}, {@code JOURNAL_STREAM}, {@code SYSTEMD_EXEC_PID}, {@code MANAGERPID}, {@code CREDENTIALS_DIRECTORY} and what
+ *       names a file in it, such as {@code PGPASSFILE} (systemd's words to the runner); {@code QUARKUS_*} and
  *       {@code FENCEPOST_*} but {@code FENCEPOST_CONFIG} (the runner's own settings, which may hold a password of the database); names
  *       that are not made of letters, digits and {@code _} (some shells drop them, so they would come and go).
  *   <li>Added when missing: {@code HOME}, {@code USER}, {@code LOGNAME} from the account in {@code /etc/passwd}; {@code PATH}
@@ -41,15 +42,18 @@ final class ChildEnvironment {
     static final String DEFAULT_LANG = "C.UTF-8";
 
     private static final Pattern NAME = Pattern.compile("[A-Za-z_][A-Za-z0-9_]*");
+    private static final String CREDENTIALS_DIRECTORY = "CREDENTIALS_DIRECTORY";
     private static final Set<String> LEFT_OUT = Set.of(
             "NOTIFY_SOCKET",
-            "CREDENTIALS_DIRECTORY",
+            CREDENTIALS_DIRECTORY,
+            "FDSTORE",
             "INVOCATION_ID",
             "JOURNAL_STREAM",
             "SYSTEMD_EXEC_PID",
             "MANAGERPID",
             "MANAGERPIDFDID");
-    private static final List<String> LEFT_OUT_PREFIXES = List.of("WATCHDOG_", "LISTEN_", "QUARKUS_", "FENCEPOST_");
+    private static final List<String> LEFT_OUT_PREFIXES =
+            List.of("WATCHDOG_", "LISTEN_", "MEMORY_PRESSURE_", "QUARKUS_", "FENCEPOST_");
     private static final Set<String> OF_A_USER = Set.of("MAIL", "SHELL", "DBUS_SESSION_BUS_ADDRESS");
     private static final List<String> CREDENTIALS =
             List.of("SSH_AUTH_SOCK", "SSH_AGENT_PID", "SSH_ASKPASS", "SSH_ASKPASS_REQUIRE", "GPG_AGENT_INFO");
@@ -72,10 +76,12 @@ final class ChildEnvironment {
      */
     static Map<String, String> of(Spec spec, @Nullable Account as, Map<String, String> inherited) throws StartFailure {
         Map<String, String> variables = new TreeMap<>();
+        String credentials = inherited.getOrDefault(CREDENTIALS_DIRECTORY, "");
         inherited.forEach((name, value) -> {
             boolean credential = spec.withoutCredentials() && (CREDENTIALS.contains(name) || name.startsWith("GIT_"));
             boolean ofRunnersUser = as != null && (name.startsWith("XDG_") || OF_A_USER.contains(name));
-            if (isPassedOn(name) && !credential && !ofRunnersUser) {
+            boolean ofRunner = !credentials.isEmpty() && value.startsWith(credentials + "/");
+            if (isPassedOn(name) && !credential && !ofRunnersUser && !ofRunner) {
                 variables.put(name, value);
             }
         });

@@ -36,8 +36,6 @@ final class Health {
     @ApplicationScoped
     static class Loops implements HealthCheck {
 
-        private static final Duration LIMIT = Duration.ofSeconds(60);
-
         private final Service service;
 
         Loops(Service service) {
@@ -53,22 +51,10 @@ final class Health {
                 return answer.withData("state", "starting").build();
             }
             Node node = running.node();
-            Duration since = node.sinceLastWake();
-            answer.withData("last_wake_ms", since.toMillis());
-            if (since.compareTo(LIMIT) > 0) {
-                answer.down().withData("reason", "the node has not been woken");
-            }
-            Node.StuckLook longest = node.longestLook();
-            if (longest != null && longest.since().compareTo(LIMIT) > 0) {
-                answer.down().withData("reason", "planning of job " + longest.job() + " hangs or does not come");
-            }
-            Duration outbox = node.outboxLook();
-            if (outbox != null && outbox.compareTo(LIMIT) > 0) {
-                answer.down().withData("reason", "the look at the effects to be sent hangs");
-            }
-            Duration orders = node.ordersLook();
-            if (orders != null && orders.compareTo(LIMIT) > 0) {
-                answer.down().withData("reason", "the look for orders hangs");
+            answer.withData("last_wake_ms", node.sinceLastWake().toMillis());
+            String standstill = node.standstill(Service.STANDSTILL);
+            if (standstill != null) {
+                answer.down().withData("reason", standstill);
             }
             return answer.build();
         }

@@ -41,13 +41,17 @@ final class Reload {
     private final Time time;
     private final Spawner spawner;
     private final Adoption adoption;
+    private final Runnable before;
     private final Runnable afterwards;
     private final AtomicBoolean wanted = new AtomicBoolean();
     private final Object turn = new Object();
     private JobsFile inForce;
     private volatile @Nullable String error;
 
-    /** @param afterwards called after each try, whatever came of it */
+    /**
+     * @param before called before each try
+     * @param afterwards called after each try, whatever came of it
+     */
     Reload(
             ServeArguments arguments,
             Map<String, String> environment,
@@ -56,6 +60,7 @@ final class Reload {
             Spawner spawner,
             JobsFile inForce,
             Adoption adoption,
+            Runnable before,
             Runnable afterwards) {
         this.arguments = arguments;
         this.environment = Map.copyOf(environment);
@@ -64,6 +69,7 @@ final class Reload {
         this.spawner = spawner;
         this.inForce = inForce;
         this.adoption = adoption;
+        this.before = before;
         this.afterwards = afterwards;
     }
 
@@ -132,12 +138,16 @@ final class Reload {
     }
 
     private void now(String why) {
-        Reading reading = new JobsFileReader(environment, workingDir, time.wallClock()).read(arguments.jobsFile());
-        switch (reading) {
-            case Reading.Refused refused -> refuse(why, refused.errors());
-            case Reading.Accepted accepted -> accept(why, accepted.file());
+        before.run();
+        try {
+            Reading reading = new JobsFileReader(environment, workingDir, time.wallClock()).read(arguments.jobsFile());
+            switch (reading) {
+                case Reading.Refused refused -> refuse(why, refused.errors());
+                case Reading.Accepted accepted -> accept(why, accepted.file());
+            }
+        } finally {
+            afterwards.run();
         }
-        afterwards.run();
     }
 
     private void refuse(String why, List<Finding> errors) {

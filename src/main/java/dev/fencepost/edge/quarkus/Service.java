@@ -13,6 +13,8 @@ import dev.fencepost.edge.host.SystemTime;
 import dev.fencepost.edge.jdbc.JdbcStore;
 import dev.fencepost.edge.notify.Notifications;
 import dev.fencepost.edge.process.OsPrograms;
+import dev.fencepost.edge.systemd.StatusLine;
+import dev.fencepost.edge.systemd.Supervision;
 import dev.fencepost.edge.web.Api;
 import dev.fencepost.edge.web.Artifacts;
 import dev.fencepost.edge.web.Tokens;
@@ -22,6 +24,7 @@ import dev.fencepost.host.Time;
 import dev.fencepost.run.Job;
 import dev.fencepost.run.JobLoop;
 import dev.fencepost.run.Nodes;
+import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.quarkus.scheduler.Scheduler;
@@ -36,6 +39,7 @@ import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 import java.util.function.ToDoubleFunction;
 import org.jboss.logging.Logger;
 import org.jspecify.annotations.Nullable;
@@ -60,6 +64,12 @@ public class Service {
     /** A process and its group are often signalled together; what comes so soon is the same wish. */
     private static final long ECHO_MILLIS = 250;
 
+    /** No loop may stand still for longer: then the service is not alive, as a monitor and the service manager are told. */
+    static final Duration STANDSTILL = Duration.ofSeconds(60);
+
+    /** For what the service manager has not been told yet. */
+    private static final Duration LAST_WORDS_LIMIT = Duration.ofSeconds(1);
+
     /** For notices that still wait to be sent when all runs have ended. */
     private static final Duration NOTIFYING_LIMIT = Duration.ofSeconds(5);
 
@@ -80,6 +90,7 @@ public class Service {
     private volatile @Nullable Running running;
     private volatile @Nullable Heartbeat heartbeat;
     private volatile @Nullable Upkeep upkeep;
+    private volatile @Nullable Supervision supervision;
 
     /** Everything that exists between start and end. */
     record Running(
@@ -124,7 +135,8 @@ public class Service {
                 assembly.spawner(),
                 file,
                 changed -> adopt(changed, node, crew, journal),
-                this::beat);
+                () -> tellManager(Supervision::reloading),
+                this::reloaded);
         Heartbeat beating = new Heartbeat(
                 guarded, crew.owner(), node::isPrepared, () -> state(arguments, reload), assembly.time(), journal);
         heartbeat = beating;
@@ -162,6 +174,7 @@ public class Service {
                 crew.children().guard());
         file.warnings().forEach(warning -> LOG.warn(warning.text()));
         node.start();
+        beSupervised(node, reload, assembly, journal);
         node.whenReloadIsOrdered(() -> reload.soon("fencepost reload"));
         assembly.spawner()
                 .virtualThread(
@@ -235,10 +248,51 @@ public class Service {
         }
     }
 
-    private void beat() {
+    private void reloaded() {
+        tellManager(Supervision::reloaded);
         Heartbeat beating = heartbeat;
         if (beating != null) {
             beating.beat();
+        }
+    }
+
+    private void tellManager(Consumer<Supervision> word) {
+        Supervision supervising = supervision;
+        if (supervising != null) {
+            word.accept(supervising);
+        }
+    }
+
+    /** Nothing where no service manager listens. */
+    private void beSupervised(Node node, Reload reload, Assembly assembly, ServiceJournal journal) {
+        Supervision supervising = Supervision.of(
+                System.getenv(),
+                ProcessHandle.current().pid(),
+                new Supervision.Service() {
+                    @Override
+                    public boolean hasBegun() {
+                        return node.hasPlanned() || node.prepareFailure() != null;
+                    }
+
+                    @Override
+                    public @Nullable String standstill() {
+                        return node.standstill(STANDSTILL);
+                    }
+
+                    @Override
+                    public String status() {
+                        return StatusLine.of(node, draining.get(), reload.error());
+                    }
+                },
+                new OsPrograms(assembly.time(), assembly.spawner()),
+                assembly.time(),
+                SystemTime::monotonicMicros,
+                journal);
+        if (supervising != null) {
+            supervision = supervising;
+            FunctionCounter.builder("service.manager.failed", supervising, Supervision::failures)
+                    .register(meters);
+            supervising.start(assembly.spawner());
         }
     }
 
@@ -306,6 +360,8 @@ public class Service {
         }
         if (draining.compareAndSet(false, true)) {
             drainingSince = assembly.time().bootMillis();
+            Duration atMost = parts.node().longestStop(parts.file().drain()).plus(NOTIFYING_LIMIT);
+            tellManager(supervising -> supervising.stopping(atMost));
             assembly.spawner().platformThread("drain", () -> drain(parts));
         } else if (assembly.time().bootMillis() - drainingSince > ECHO_MILLIS && forcing.compareAndSet(false, true)) {
             LOG.warn("second signal: stopping at once");
@@ -354,6 +410,10 @@ public class Service {
             }
             parts.notifications().close(forcing.get() ? FORCED_NOTIFYING_LIMIT : NOTIFYING_LIMIT);
             parts.store().close();
+        }
+        Supervision supervising = supervision;
+        if (supervising != null) {
+            supervising.end(LAST_WORDS_LIMIT);
         }
         LOG.info("stopped");
         return exitCode;

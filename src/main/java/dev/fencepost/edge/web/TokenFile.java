@@ -39,6 +39,9 @@ final class TokenFile {
     private static final int MOST_TOKENS = 1_000;
     private static final Pattern NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,62}");
     private static final Pattern TOKEN = Pattern.compile("[!-~]{" + LEAST_LENGTH + "," + MOST_LENGTH + "}");
+    /** Where systemd keeps the credentials of services of the host, each in a folder that nobody else can enter. */
+    private static final Path CREDENTIALS = Path.of("/run/credentials");
+
     private static final Set<PosixFilePermission> OWNERS = EnumSet.of(
             PosixFilePermission.OWNER_READ, PosixFilePermission.OWNER_WRITE, PosixFilePermission.OWNER_EXECUTE);
 
@@ -91,7 +94,7 @@ final class TokenFile {
         if (!before.plain()) {
             throw new BadFile("the token file " + path + " is not a plain file");
         }
-        if (!OWNERS.containsAll(before.stamp().rights())) {
+        if (!isForUsAlone(path, before.stamp().rights())) {
             throw new BadFile("the token file " + path + " can be used by others than its owner: chmod 600 " + path);
         }
         byte[] bytes;
@@ -112,6 +115,15 @@ final class TokenFile {
         } catch (CharacterCodingException e) {
             throw new BadFile("the token file " + path + " is not UTF-8");
         }
+    }
+
+    /** A credential is let in to one service by an access list, whose mask shows as a right of the group. */
+    static boolean isForUsAlone(Path path, Set<PosixFilePermission> rights) {
+        Set<PosixFilePermission> allowed = EnumSet.copyOf(OWNERS);
+        if (path.startsWith(CREDENTIALS)) {
+            allowed.add(PosixFilePermission.GROUP_READ);
+        }
+        return allowed.containsAll(rights);
     }
 
     private List<Token> tokens(String text) throws BadFile {

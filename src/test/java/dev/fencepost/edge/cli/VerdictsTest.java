@@ -383,6 +383,8 @@ class VerdictsTest {
             "KillMode=none, WARNING",
             "ProcSubset=pid, BAD",
             "ProtectProc=invisible, WARNING",
+            "'Type=notify\nNotifyAccess=main', BAD",
+            "OOMPolicy=stop, WARNING",
             "MemoryDenyWriteExecute=yes, BAD"
         })
         void whatIsInTheWayIsTold(String property, State state) {
@@ -414,8 +416,23 @@ class VerdictsTest {
         }
 
         @Test
-        void delegationIsOnlyNoted() {
+        void delegationAndClosedNamespacesAreOnlyNoted() {
             assertEquals(List.of(State.OK, State.NOTE), states(judged(PLAIN, "Delegate=yes")));
+            assertEquals(List.of(State.OK, State.NOTE), states(judged(PLAIN, "RestrictNamespaces=yes")));
+            assertEquals(List.of(State.OK, State.NOTE), states(judged(PLAIN, "RestrictNamespaces=net pid user")));
+        }
+
+        @Test
+        void theUnitOfTheProjectIsGood() {
+            assertEquals(
+                    List.of(State.OK),
+                    states(judged(
+                            PLAIN,
+                            "Type=notify",
+                            "NotifyAccess=all",
+                            "OOMPolicy=continue",
+                            "KillMode=mixed",
+                            "RestrictNamespaces=mnt pid user")));
         }
     }
 

@@ -727,6 +727,79 @@ class EffectsInTheFileTest {
     }
 
     @Test
+    void theArticleIsGoodOnceItsRepositoryAndItsSecretsAreThere() throws IOException {
+        Files.createDirectories(dir.resolve("srv/.git"));
+        Files.writeString(dir.resolve("article.env"), "ANTHROPIC_API_KEY=sk-test\n");
+        Files.writeString(dir.resolve("blog-key"), "a key\n");
+        for (String secret : List.of("article.env", "blog-key")) {
+            Files.setPosixFilePermissions(dir.resolve(secret), PosixFilePermissions.fromString("rw-------"));
+        }
+        String text = Files.readString(Path.of("deploy/examples/article.yaml"))
+                .replace("/etc/fencepost/", dir + "/")
+                .replace("/srv/blog", dir.resolve("srv").toString())
+                .replace("/var/lib/fencepost", dir.toString());
+        Reading reading = Readings.of(dir, text);
+        Job job = Readings.accepted(reading).jobs().getFirst();
+        assertEquals(List.of(), reading.warnings());
+        assertTrue(
+                job.schedule().text().startsWith("every PT45M "), job.schedule().text());
+        assertTrue(job.policies().succeedIf().filesChanged());
+        SinkDefinition.Git git = (SinkDefinition.Git) job.publish().getFirst().sink();
+        assertEquals(dir.resolve("srv"), git.repo());
+        assertEquals(List.of("content"), git.paths());
+        assertEquals(Set.of("sk-test"), job.secrets());
+    }
+
+    @Test
+    void aSecretMayBeACredentialOfSystemd() throws IOException {
+        Path given = Files.createDirectories(dir.resolve("given"));
+        for (String name : List.of("key", "job.env", "hook")) {
+            Files.writeString(given.resolve(name), name.equals("hook") ? "https://hooks.example/x" : "TOKEN=sk-given");
+            Files.setPosixFilePermissions(given.resolve(name), PosixFilePermissions.fromString("r--r-----"));
+        }
+        Files.createDirectories(dir.resolve("blog/.git"));
+        Path file = Files.writeString(dir.resolve("fencepost.yaml"), """
+                jobs:
+                  a:
+                    every: 1h
+                    command: [date]
+                    env-file: credential:job.env
+                    publish: [ { git: { repo: blog, ssh-key: credential:key } } ]
+                    notify: [ { webhook: { url-file: credential:hook } } ]
+                """);
+        Job job = Readings.accepted(reader(Map.of("PATH", "/usr/bin:/bin", "CREDENTIALS_DIRECTORY", given.toString()))
+                        .read(file))
+                .jobs()
+                .getFirst();
+        assertEquals(Set.of("sk-given"), job.secrets());
+        assertEquals(
+                given.resolve("key"),
+                ((SinkDefinition.Git) job.publish().getFirst().sink()).sshKey());
+
+        List<Finding> outside =
+                reader(Map.of("PATH", "/usr/bin:/bin")).read(file).errors();
+        assertEquals(3, outside.size(), outside::toString);
+        assertTrue(
+                outside.stream()
+                        .allMatch(each -> each.text().contains("$CREDENTIALS_DIRECTORY is not set")
+                                && each.text().contains("LoadCredential=")),
+                outside::toString);
+
+        Files.delete(given.resolve("key"));
+        Files.writeString(file, Files.readString(file).replace("credential:hook", "credential:../hook"));
+        List<Finding> missing = reader(Map.of("PATH", "/usr/bin:/bin", "CREDENTIALS_DIRECTORY", given.toString()))
+                .read(file)
+                .errors();
+        assertEquals(2, missing.size(), missing::toString);
+        assertTrue(missing.toString().contains("no credential \"key\""), missing::toString);
+        assertTrue(missing.toString().contains("\"../hook\" is no name of a credential"), missing::toString);
+    }
+
+    private static JobsFileReader reader(Map<String, String> environment) {
+        return new JobsFileReader(environment, Path.of("/"), Readings.NOW);
+    }
+
+    @Test
     void twoJobsWithOneFenceRefWouldRefuseEachOther() throws IOException {
         String job = ": { command: [date], publish: [ { git: { repo: blog, fence-ref: refs/tokens/x } } ] }\n";
         Reading reading = Readings.of(dir, "jobs:\n  a" + job + "  b" + job);

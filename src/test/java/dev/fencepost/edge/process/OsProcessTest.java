@@ -357,7 +357,15 @@ class OsProcessTest {
         Bench bare = new Bench(
                 directory,
                 guard,
-                Map.of("PATH", "/usr/bin:/bin", "NOTIFY_SOCKET", "/run/x", "QUARKUS_PASSWORD", "geheim"));
+                Map.of(
+                        "PATH", "/usr/bin:/bin",
+                        "NOTIFY_SOCKET", "/run/x",
+                        "WATCHDOG_USEC", "1",
+                        "LISTEN_FDS", "1",
+                        "MEMORY_PRESSURE_WATCH", "/x",
+                        "CREDENTIALS_DIRECTORY", "/run/credentials/x",
+                        "PGPASSFILE", "/run/credentials/x/pgpass",
+                        "QUARKUS_PASSWORD", "geheim"));
         Ended ended =
                 bare.with("GIVEN", "by job").run("/bin/sh", "-uc", "echo \"$HOME|$PATH|$USER|$LOGNAME|$GIVEN\"; env");
         assertEquals(0, ended.exit().code());
@@ -368,7 +376,9 @@ class OsProcessTest {
         assertTrue(lines.contains("FENCEPOST_RUN_ID=" + bare.runId));
         assertTrue(lines.contains("LANG=C.UTF-8"));
         assertTrue(
-                lines.stream().noneMatch(line -> line.startsWith("NOTIFY") || line.contains("geheim")),
+                lines.stream()
+                        .noneMatch(line -> line.matches("(NOTIFY|WATCHDOG|LISTEN|MEMORY|CREDENTIALS|PGPASS).*")
+                                || line.contains("geheim")),
                 lines::toString);
         assertTrue(lines.stream().noneMatch(line -> line.startsWith("fencepost_")), lines::toString);
     }

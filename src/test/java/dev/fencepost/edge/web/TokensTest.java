@@ -13,6 +13,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
+import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.time.Instant;
@@ -199,5 +200,14 @@ class TokensTest {
         assertTrue(events.getLast() instanceof Event.Problem problem
                 && problem.text().contains("chmod"));
         assertTrue(events.stream().noneMatch(event -> event.toString().contains("bbbbb")), () -> "" + events);
+    }
+
+    @Test
+    void aCredentialOfSystemdMayShowARightOfTheGroup() {
+        Set<PosixFilePermission> shown = PosixFilePermissions.fromString("r--r-----");
+        assertTrue(TokenFile.isForUsAlone(Path.of("/run/credentials/fencepost.service/api-tokens"), shown));
+        assertFalse(TokenFile.isForUsAlone(Path.of("/etc/fencepost/api-tokens"), shown));
+        assertFalse(TokenFile.isForUsAlone(
+                Path.of("/run/credentials/x/api-tokens"), PosixFilePermissions.fromString("r--rw-r--")));
     }
 }

@@ -37,6 +37,12 @@ interface Database extends AutoCloseable {
     <T> T write(String operation, Urgency urgency, Work<T> work);
 
     /**
+     * A durable transaction that looks into, or changes, whole tables, by a person's order: it may take minutes, and what it has locked
+     * stays locked so long.
+     */
+    <T> T patiently(String operation, Work<T> work);
+
+    /**
      * A durable transaction that is decided by its statements alone, so that one call of the server is enough for it. What cannot be
      * decided before its answers are read belongs into {@link #write}. When a connection is lost, whether it was written is unknown.
      *

@@ -25,8 +25,9 @@ import picocli.CommandLine.Parameters;
 @Command(
         description = {
             "Copies a SQLite store into one file, while services go on.",
-            "The file is checked and on the disk before it gets its name, and readable by its owner alone. One that is",
-            "there is not replaced without --force. Of PostgreSQL this makes no backup; it says what does."
+            "The file is checked and on the disk before it gets its name, and readable by its owner alone.",
+            "One that is there is not replaced without --force. Of PostgreSQL this makes no backup; it says",
+            "what does."
         },
         footer = {
             "",

@@ -29,10 +29,10 @@ import picocli.CommandLine.Spec;
 @Command(
         description = {
             "Raises every token, after a backup was put back or a new store stands before old sinks.",
-            "Whoever holds a token of the time that is lost is refused from then on, by the store and by the sinks.",
-            "Leases are given back, claims of items are over, and effects that were to be sent are read back first, since",
-            "they may have been sent. With all services stopped, before the first one starts. Asks first; where nobody",
-            "can be asked, --yes is needed."
+            "Whoever holds a token of the time that is lost is refused from then on, by store and sinks.",
+            "Leases are given back, claims of items are over, and effects that were to be sent are read",
+            "back first, since they may have been sent. Do it with all services stopped, before the first",
+            "one starts. Asks first; where nobody can be asked, --yes is needed."
         },
         footer = {
             "",
@@ -46,7 +46,7 @@ final class StoreBump implements Callable<Integer> {
     /** So many grants of one resource there may have been at least. */
     private static final long LEAST_DISTANCE = 1_000_000;
 
-    /** More grants of one resource than a second has room for: each is two durable commits. */
+    /** More grants of one resource than anybody makes for long: each is two durable commits. */
     private static final long GRANTS_A_SECOND = 100;
 
     private static final int LONGEST_REASON = 500;

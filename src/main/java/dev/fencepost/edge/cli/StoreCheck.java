@@ -14,9 +14,9 @@ import picocli.CommandLine.Command;
 /** Looks whether the rows of the store keep the contract. */
 @Command(
         description = {
-            "Checks the store: damage of a SQLite file, and what the rows say of tokens, slots, effects and items.",
-            "Changes nothing, reads everything; a service may go on meanwhile. Ends with 1 when there are faults. Of each",
-            "kind the first " + Audit.MOST + " are named."
+            "Checks a SQLite file for damage, and tokens, slots, effects and items for what cannot be.",
+            "Changes nothing, reads everything; a service may go on meanwhile. Ends with 1 when there are",
+            "faults. Of each kind the first " + Audit.MOST + " are named."
         },
         footer = {
             "",

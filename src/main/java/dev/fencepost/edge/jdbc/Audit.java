@@ -143,7 +143,7 @@ public final class Audit {
     public Findings read() {
         List<Fault> faults = new ArrayList<>();
         diagnosis.wholeDamage().forEach(line -> faults.add(new Fault("DAMAGE", "the file", null, null, line)));
-        Map<String, Long> checked = database.patiently("audit", session -> {
+        Map<String, Long> checked = database.readPatiently("audit", session -> {
             Params params = Params.of("limit", MOST).and("margin", CURSOR_MARGIN.toMillis());
             for (Rule rule : RULES) {
                 for (Row row : session.one(rule.sql(), params).rows()) {

@@ -123,6 +123,11 @@ final class PostgresDatabase implements Database {
     }
 
     @Override
+    public <T> T readPatiently(String operation, Work<T> work) {
+        return patiently(operation, work);
+    }
+
+    @Override
     public <T> T patiently(String operation, Work<T> work) {
         try (AgroalDataSource patient = patientPool.open()) {
             return transaction(operation, patient, work);

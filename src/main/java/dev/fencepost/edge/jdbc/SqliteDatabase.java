@@ -267,6 +267,11 @@ final class SqliteDatabase implements Database {
         }
     }
 
+    @Override
+    public <T> T readPatiently(String operation, Work<T> work) {
+        return read(operation, work);
+    }
+
     /** On a connection of its own, with the write lock from the beginning: others wait for it, or give up by their own limits. */
     @Override
     public <T> T patiently(String operation, Work<T> work) {

@@ -75,7 +75,7 @@ public final class Tokens {
 
     /** Looks into whole tables. */
     public Known known() {
-        return database.patiently("tokens", session -> {
+        return database.readPatiently("tokens", session -> {
             List<Session.Answer> answers = session.run(KNOWN, Params.none());
             Row highest = Objects.requireNonNull(answers.getFirst().first());
             Row traces = Objects.requireNonNull(answers.getLast().first());

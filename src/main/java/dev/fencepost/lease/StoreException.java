@@ -3,7 +3,7 @@ package dev.fencepost.lease;
 import org.jspecify.annotations.Nullable;
 
 /** The store gave no answer that can be relied on. A "no" is not an exception but a {@link Refusal}. */
-public final class StoreException extends RuntimeException {
+public class StoreException extends RuntimeException {
 
     /** What may have happened. */
     public enum Kind {

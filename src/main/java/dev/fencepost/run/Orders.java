@@ -150,7 +150,20 @@ public interface Orders {
             SUPERSEDED,
             /** A usage limit: nothing of the schedule is started before {@code until}. */
             DEFERRED,
-            RELOADED
+            RELOADED,
+            /** All tokens were raised, since the store is older than what was done under it. */
+            BUMPED,
+            /** What only a newer program knows. */
+            OTHER;
+
+            public static Kind of(String name) {
+                for (Kind kind : values()) {
+                    if (kind.name().equals(name)) {
+                        return kind;
+                    }
+                }
+                return OTHER;
+            }
         }
     }
 }

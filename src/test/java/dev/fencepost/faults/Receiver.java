@@ -40,6 +40,8 @@ public final class Receiver implements AutoCloseable {
     private final List<Post> posts = Collections.synchronizedList(new ArrayList<>());
     private final Map<String, Post> accepted = Collections.synchronizedMap(new LinkedHashMap<>());
     private final Set<String> doubled = Collections.synchronizedSet(new HashSet<>());
+    private final Map<String, Post> highest = new LinkedHashMap<>();
+    private volatile boolean checksTokens;
     private volatile Then then = Then.ANSWER;
     private volatile BiConsumer<Integer, Boolean> hook = (number, answered) -> {};
 
@@ -57,6 +59,11 @@ public final class Receiver implements AutoCloseable {
 
     public String url() {
         return "http://127.0.0.1:" + server.getAddress().getPort() + "/";
+    }
+
+    /** From now on it keeps the rule of semantics 5.5 too: a token below the highest one of its resource is answered with 409. */
+    public void checkTokens() {
+        checksTokens = true;
     }
 
     public void then(Then what) {
@@ -102,6 +109,10 @@ public final class Receiver implements AutoCloseable {
             posts.add(post);
             number = posts.size();
         }
+        if (checksTokens && !accepted.containsKey(post.key()) && isStale(post)) {
+            answer(exchange, 409, "stale");
+            return;
+        }
         Post before = accepted.putIfAbsent(post.key(), post);
         if (before != null && !before.body().equals(body)) {
             doubled.add(post.key());
@@ -119,6 +130,19 @@ public final class Receiver implements AutoCloseable {
             }
         }
         hook.accept(number, true);
+    }
+
+    private boolean isStale(Post post) {
+        synchronized (highest) {
+            Post last = highest.get(post.headers().get("Fencepost-resource"));
+            boolean passes = last == null
+                    || post.fence() > last.fence()
+                    || (post.fence() == last.fence() && post.runId().equals(last.runId()));
+            if (passes) {
+                highest.put(post.headers().get("Fencepost-resource"), post);
+            }
+            return !passes;
+        }
     }
 
     private void seen(HttpExchange exchange) throws IOException {

@@ -20,6 +20,7 @@ public final class Scene implements AutoCloseable {
     private final List<ServeProcess> services = new ArrayList<>();
     private final Map<String, String> environment = new LinkedHashMap<>();
     private List<String> prefix = List.of();
+    private Path program = ServeProcess.PROGRAM;
     private Path config;
 
     private Scene(Path folder, Rows rows, String store) {
@@ -88,6 +89,11 @@ public final class Scene implements AutoCloseable {
         environment.put(name, value);
     }
 
+    /** What is started from now on. */
+    public void program(Path started) {
+        program = started;
+    }
+
     /** Words before the program of the services that are started from now on: they have to become it in the end. */
     public void prefix(List<String> words) {
         prefix = List.copyOf(words);
@@ -135,14 +141,14 @@ public final class Scene implements AutoCloseable {
             more.addAll(List.of("--store", store));
         }
         ServeProcess service = ServeProcess.start(
-                prefix, folder, folder.resolve(stateDir), port, environment, more.toArray(String[]::new));
+                program, prefix, folder, folder.resolve(stateDir), port, environment, more.toArray(String[]::new));
         services.add(service);
         return service;
     }
 
     /** Runs the program with these words, in the folder of this scene. */
     public ServeProcess command(String... words) {
-        ServeProcess command = ServeProcess.command(folder, 0, environment, List.of(words));
+        ServeProcess command = ServeProcess.command(program, folder, 0, environment, List.of(words));
         services.add(command);
         return command;
     }

@@ -54,11 +54,12 @@ public final class ServeProcess implements AutoCloseable {
     /** Starts {@code fencepost serve}; returns at once. */
     public static ServeProcess start(
             Path folder, Path stateDir, int port, Map<String, String> environment, String... more) {
-        return start(List.of(), folder, stateDir, port, environment, more);
+        return start(PROGRAM, List.of(), folder, stateDir, port, environment, more);
     }
 
     /** @param prefix words before the program, which become it in the end */
     static ServeProcess start(
+            Path program,
             List<String> prefix,
             Path folder,
             Path stateDir,
@@ -68,21 +69,31 @@ public final class ServeProcess implements AutoCloseable {
         List<String> words =
                 new ArrayList<>(List.of("serve", "--state-dir", stateDir.toString(), "--port", String.valueOf(port)));
         words.addAll(List.of(more));
-        return command(prefix, folder, port, environment, words);
+        return command(program, prefix, folder, port, environment, words);
     }
 
     /** Starts the program with these words. */
     public static ServeProcess command(Path folder, int port, Map<String, String> environment, List<String> words) {
-        return command(List.of(), folder, port, environment, words);
+        return command(PROGRAM, folder, port, environment, words);
+    }
+
+    static ServeProcess command(
+            Path program, Path folder, int port, Map<String, String> environment, List<String> words) {
+        return command(program, List.of(), folder, port, environment, words);
     }
 
     private static ServeProcess command(
-            List<String> prefix, Path folder, int port, Map<String, String> environment, List<String> words) {
+            Path program,
+            List<String> prefix,
+            Path folder,
+            int port,
+            Map<String, String> environment,
+            List<String> words) {
         int number = STARTS.incrementAndGet();
         Path out = folder.resolve("out-" + number + ".log");
         Path err = folder.resolve("err-" + number + ".log");
         List<String> line = new ArrayList<>(prefix);
-        line.add(PROGRAM.toString());
+        line.add(program.toString());
         line.addAll(words);
         ProcessBuilder builder = new ProcessBuilder(line)
                 .directory(folder.toFile())

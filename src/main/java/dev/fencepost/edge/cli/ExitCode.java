@@ -5,7 +5,7 @@ public final class ExitCode {
 
     /** Done; a skipped slot too. */
     public static final int FINE = 0;
-    /** The work failed, or the program has an error; of {@code doctor}: something is wrong; of {@code health}: DOWN. */
+    /** The work failed, or the program has an error; of {@code doctor} and {@code store check}: something is wrong; of {@code health}: DOWN. */
     public static final int FAILED = 1;
     /** The command line is wrong. */
     public static final int USAGE = 2;
@@ -33,7 +33,7 @@ public final class ExitCode {
     /** For the help of the program: code and meaning in pairs. */
     static final String[][] HELP = {
         {"0", "fine, a skipped slot too"},
-        {"1", "the work failed; of doctor: something is wrong; of health: DOWN"},
+        {"1", "the work failed; of doctor and store check: something is wrong; of health: DOWN"},
         {"2", "wrong usage"},
         {"3", "refused: held, stale token, expired, already done, unknown"},
         {"69", "the store is not available; of health: nobody answers"},

@@ -149,9 +149,8 @@ final class FleetVerdicts {
                                 + " of " + each.resource() + ", the store has granted no more than "
                                 + each.storeFence()
                                 + ": the store is older than the sink, which refuses what new runs publish",
-                        "a backup was restored, or a new store stands before an old sink: the store's tokens have to"
-                                + " be raised above the sink's (store bump, in versions that have it; see"
-                                + " operations.md)"))
+                        "a backup was restored, or a new store stands before an old sink: fencepost store bump raises the"
+                                + " store's tokens above the sink's; see backup-and-upgrade.md"))
                 .toList();
     }
 

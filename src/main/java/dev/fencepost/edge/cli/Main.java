@@ -61,6 +61,7 @@ public class Main {
             "man",
             "lease",
             "effects",
+            "store",
             "work",
             "demo");
 
@@ -176,6 +177,7 @@ public class Main {
             case "man" -> new ManCommand(shared);
             case "lease" -> withItsOwn ? LeaseCommand.line(shared) : new LeaseCommand(shared);
             case "effects" -> withItsOwn ? EffectsCommand.line(shared) : new EffectsCommand(shared);
+            case "store" -> withItsOwn ? StoreCommand.line(shared) : new StoreCommand(shared);
             case "work" -> withItsOwn ? WorkCommand.line(shared) : new WorkCommand(shared);
             case "demo" -> withItsOwn ? DemoCommand.line(shared) : new DemoCommand(shared);
             default -> throw new IllegalArgumentException(name);

@@ -4,6 +4,7 @@ import dev.fencepost.edge.Assembly;
 import dev.fencepost.edge.config.JobsFile;
 import dev.fencepost.edge.config.StoreUrl;
 import dev.fencepost.edge.jdbc.JdbcStore;
+import dev.fencepost.edge.jdbc.SchemaTooNewException;
 import dev.fencepost.host.Journal;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -41,8 +42,14 @@ record OpenedStore(Assembly assembly, JdbcStore store) implements AutoCloseable 
             return opened;
         } catch (RuntimeException e) {
             opened.close();
-            throw e;
+            throw named(url, e);
         }
+    }
+
+    private static RuntimeException named(StoreUrl url, RuntimeException e) {
+        return e instanceof SchemaTooNewException
+                ? new CommandFailure(ExitCode.STORE_UNAVAILABLE, url.display() + ": " + e.getMessage())
+                : e;
     }
 
     /** Opens it whatever its schema is, and leaves that as it is. A file that is not there is made: look before. */
@@ -63,7 +70,7 @@ record OpenedStore(Assembly assembly, JdbcStore store) implements AutoCloseable 
             return opened;
         } catch (RuntimeException e) {
             opened.close();
-            throw e;
+            throw named(url, e);
         }
     }
 

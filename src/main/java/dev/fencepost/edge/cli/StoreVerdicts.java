@@ -68,6 +68,13 @@ final class StoreVerdicts {
         if (schema.equals(wanted)) {
             return Verdict.ok(SCHEMA, "version " + schema + ", that of this program");
         }
+        if (diagnosis.isTooNew()) {
+            return Verdict.bad(
+                    SCHEMA,
+                    "version " + schema + ", for programs that know " + diagnosis.leastKnown() + "; this one knows "
+                            + wanted + " and does not work on it",
+                    "install the newer program, or restore the backup from before the upgrade");
+        }
         return diagnosis.isPrepared()
                 ? Verdict.note(
                         SCHEMA,

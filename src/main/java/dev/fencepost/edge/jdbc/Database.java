@@ -36,6 +36,15 @@ interface Database extends AutoCloseable {
     /** Reads and writes in one durable transaction, which is committed when the work returns, unless it asked for a rollback. */
     <T> T write(String operation, Urgency urgency, Work<T> work);
 
+    /** Reads of whole tables, by a person's order: they may take minutes, and hold no writer up. */
+    <T> T readPatiently(String operation, Work<T> work);
+
+    /**
+     * A durable transaction that changes whole tables, by a person's order: it may take minutes, and what it has locked
+     * stays locked so long.
+     */
+    <T> T patiently(String operation, Work<T> work);
+
     /**
      * A durable transaction that is decided by its statements alone, so that one call of the server is enough for it. What cannot be
      * decided before its answers are read belongs into {@link #write}. When a connection is lost, whether it was written is unknown.

@@ -9,11 +9,17 @@ import org.jspecify.annotations.Nullable;
  *
  * @param schema the newest migration that was applied, or null where there is none
  * @param wantedSchema the newest one that this program knows
+ * @param leastKnown the one that a program has to know for this store; null unless the schema is there
  * @param paused jobs with a pause, in force or past its end; empty unless the schema is there
  * @param ahead sinks that know a higher token than the store has granted (semantics 2.9); empty unless the schema is there
  */
 public record Diagnosis(
-        @Nullable String schema, String wantedSchema, Engine engine, List<PausedJob> paused, List<SinkAhead> ahead) {
+        @Nullable String schema,
+        String wantedSchema,
+        @Nullable String leastKnown,
+        Engine engine,
+        List<PausedJob> paused,
+        List<SinkAhead> ahead) {
 
     public Diagnosis {
         paused = List.copyOf(paused);
@@ -23,6 +29,11 @@ public record Diagnosis(
     /** Whether the schema is the one that this program needs, or a newer one. */
     public boolean isPrepared() {
         return schema != null && schema.compareTo(wantedSchema) >= 0;
+    }
+
+    /** Whether a newer program has made the schema one that this program must not work on. */
+    public boolean isTooNew() {
+        return leastKnown != null && leastKnown.compareTo(wantedSchema) > 0;
     }
 
     /** The database behind the store. */

@@ -6,6 +6,7 @@ import dev.fencepost.edge.jdbc.Diagnosis.PausedJob;
 import dev.fencepost.edge.jdbc.Diagnosis.SinkAhead;
 import dev.fencepost.lease.StoreException;
 import java.sql.SQLException;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -36,6 +37,9 @@ final class JdbcDiagnosis {
     private static final Sql SYNCHRONOUS = Sql.of("pragma synchronous");
     private static final Sql SIZE = Sql.of("pragma page_count", "pragma page_size");
     private static final Sql QUICK_CHECK = Sql.of("pragma quick_check(10)");
+    private static final Sql WHOLE_CHECK = Sql.of("pragma integrity_check(10)");
+    private static final Sql FOREIGN_KEYS = Sql.of("pragma foreign_key_check");
+    private static final Sql LEAST_KNOWN = Sql.of("select least_known from store_floor");
 
     private static final Sql PAUSED = Sql.of("""
             select id, paused_at, paused_until, pause_cause, pause_reason, paused_by from job
@@ -62,8 +66,21 @@ final class JdbcDiagnosis {
         Engine engine = isSqlite() ? sqlite() : postgres();
         String schema = schema();
         boolean prepared = schema != null && schema.compareTo(Migrations.NEWEST) >= 0;
+        String leastKnown = prepared ? leastKnown() : null;
         return new Diagnosis(
-                schema, Migrations.NEWEST, engine, prepared ? paused() : List.of(), prepared ? ahead() : List.of());
+                schema,
+                Migrations.NEWEST,
+                leastKnown,
+                engine,
+                prepared ? paused() : List.of(),
+                prepared ? ahead() : List.of());
+    }
+
+    private String leastKnown() {
+        return database.read(
+                "schema",
+                session -> "%03d"
+                        .formatted(only(session, LEAST_KNOWN, "least_known").integer("least_known")));
     }
 
     private boolean isSqlite() {
@@ -175,6 +192,25 @@ final class JdbcDiagnosis {
                         .map(row -> row.text("quick_check"))
                         .filter(line -> !line.equals("ok"))
                         .toList());
+    }
+
+    /** The same, with what only a look at every index and every reference shows. */
+    List<String> wholeDamage() {
+        if (!isSqlite()) {
+            return List.of();
+        }
+        return database.read("integrity check", session -> {
+            List<String> found = new ArrayList<>();
+            for (Row row : session.one(WHOLE_CHECK, Params.none()).rows()) {
+                found.add(row.text("integrity_check"));
+            }
+            found.remove("ok");
+            for (Row row : session.one(FOREIGN_KEYS, Params.none()).rows()) {
+                found.add("a row of " + row.text("table") + " refers to one of " + row.text("parent")
+                        + " that is not there");
+            }
+            return found;
+        });
     }
 
     private static Row only(Session session, Sql sql, String what) throws SQLException {

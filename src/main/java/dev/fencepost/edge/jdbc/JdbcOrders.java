@@ -315,7 +315,7 @@ final class JdbcOrders implements Orders {
                         .map(row -> new JobEvent(
                                 row.instant("at"),
                                 row.optionalText("job"),
-                                Kind.valueOf(row.text("kind")),
+                                Kind.of(row.text("kind")),
                                 row.number("fence"),
                                 row.optionalInstant("until"),
                                 row.optionalText("reason"),

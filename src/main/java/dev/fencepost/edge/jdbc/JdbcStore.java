@@ -50,8 +50,7 @@ public final class JdbcStore implements Store {
 
     private static final Sql CHECK = Sql.of("update lease set fence = fence where resource = ''");
 
-    private static final Sql SCHEMA =
-            Sql.of("select 1 as there from " + Migrations.TABLE + " where success and version = :version");
+    private static final Sql SCHEMA = Sql.of(Migrations.LEAST_KNOWN);
 
     /** PostgreSQL's code; SQLite has only words for it. */
     private static final String UNDEFINED_TABLE = "42P01";
@@ -104,6 +103,30 @@ public final class JdbcStore implements Store {
         return new DemoResults(database);
     }
 
+    /** Raises all tokens. */
+    public Tokens tokens() {
+        return new Tokens(database);
+    }
+
+    /** What must be so in the rows. */
+    public Audit audit() {
+        return new Audit(database, diagnosis);
+    }
+
+    /**
+     * Copies the file of SQLite as it is at one moment, while others read and write.
+     *
+     * @param copy empty, or not there yet
+     * @return what is damaged in the copy, in SQLite's words; empty for nothing
+     * @throws UnsupportedOperationException on PostgreSQL, which has programs of its own for it
+     */
+    public List<String> copyTo(Path copy) {
+        if (database instanceof SqliteDatabase sqlite) {
+            return sqlite.copyTo(copy);
+        }
+        throw new UnsupportedOperationException("only a SQLite file is copied");
+    }
+
     /** What measuring leaves behind. */
     public BenchRows benchRows() {
         return new BenchRows(database);
@@ -117,14 +140,18 @@ public final class JdbcStore implements Store {
     /**
      * Whether {@link #prepare} has been called on this store, by this program in its version or a newer one. Changes nothing, so that a
      * look at a store never makes one.
+     *
+     * @throws SchemaTooNewException if this program must not work on it
      */
     public boolean isPrepared() {
         try {
-            return database.read(
+            Optional<Integer> leastKnown = database.read(
                     "schema",
-                    session -> session.one(SCHEMA, Params.of("version", Migrations.NEWEST))
-                                    .first()
-                            != null);
+                    session -> Optional.ofNullable(
+                                    session.one(SCHEMA, Params.none()).first())
+                            .map(row -> row.integer("least_known")));
+            leastKnown.ifPresent(Migrations::checkKnown);
+            return leastKnown.isPresent();
         } catch (StoreException e) {
             if (lacksTheTable(e)) {
                 return false;

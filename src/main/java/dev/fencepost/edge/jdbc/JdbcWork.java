@@ -239,7 +239,11 @@ final class JdbcWork implements WorkQueue {
                     .map(state -> new Listing(ofOneQueue, state)))
             .collect(Collectors.toMap(listing -> listing, Listing::sql));
 
-    private static final Sql ARTIFACTS = Sql.of("select * from work_artifact where item = :id order by fence, name");
+    /** Not all that there are: a newer program may add columns while this one runs, and a prepared statement must answer the same. */
+    private static final String ARTIFACT_COLUMNS = "a.item, a.fence, a.name, a.type, a.size, a.sha256, a.at";
+
+    private static final Sql ARTIFACTS =
+            Sql.of("select " + ARTIFACT_COLUMNS + " from work_artifact a where a.item = :id order by a.fence, a.name");
 
     private static final Sql SET_CAPACITY = Sql.of("""
             insert into work_queue (queue, capacity) values (:queue, :capacity)
@@ -283,8 +287,8 @@ final class JdbcWork implements WorkQueue {
             order by ended_at limit :limit {skip_locked}""");
 
     private static final Sql PRUNE = Sql.of(
-            """
-            select a.* from {given} join work_artifact a on a.item = given.value order by a.item, a.fence, a.name""",
+            "select " + ARTIFACT_COLUMNS
+                    + " from {given} join work_artifact a on a.item = given.value order by a.item, a.fence, a.name",
             """
             insert into work_fence (id, fence)
             select w.id, w.fence from {given} join work_item w on w.id = given.value where w.ended_at is not null

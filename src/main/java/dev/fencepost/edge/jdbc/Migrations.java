@@ -22,6 +22,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Brings the schema up to date with Flyway. The scripts are listed here by name, so that nothing has to search the class path, which a
  * native image could not do.
+ *
+ * <p>A schema with newer scripts than these is worked on, as long as it says that programs which know these may do so: see ADR 31.
  */
 final class Migrations {
 
@@ -30,11 +32,16 @@ final class Migrations {
             "V002__effects.sql",
             "V003__work.sql",
             "V004__operation.sql",
-            "V005__page.sql");
-    static final String NEWEST = "005";
+            "V005__page.sql",
+            "V006__floors.sql");
+    static final String NEWEST = "006";
 
     /** Flyway's list of what was applied; not its usual name, which another program in the same schema may use. */
     static final String TABLE = "fencepost_schema_history";
+
+    /** Answers nothing where scripts are missing; fails where not even the table is there. */
+    static final String LEAST_KNOWN = "select f.least_known from store_floor f where exists (select 1 from " + TABLE
+            + " h where h.success and h.version = '" + NEWEST + "')";
 
     private Migrations() {}
 
@@ -57,15 +64,30 @@ final class Migrations {
                 .migrate();
     }
 
-    /** Spares short commands the start of Flyway. A missing table means a new database; any other failure shows when Flyway tries. */
+    /**
+     * Spares short commands the start of Flyway. A missing table means a new database; any other failure shows when Flyway tries.
+     *
+     * @throws SchemaTooNewException if this program must not work on it
+     */
     static boolean areApplied(DataSource database) {
         try (Connection connection = database.getConnection();
                 Statement statement = connection.createStatement();
-                ResultSet rows = statement.executeQuery(
-                        "select 1 from " + TABLE + " where success and version = '" + NEWEST + "'")) {
-            return rows.next();
+                ResultSet rows = statement.executeQuery(LEAST_KNOWN)) {
+            if (!rows.next()) {
+                return false;
+            }
+            checkKnown(rows.getInt(1));
+            return true;
         } catch (SQLException noSuchTable) {
             return false;
+        }
+    }
+
+    /** @param leastKnown the number of the script that a program has to know for this store */
+    static void checkKnown(int leastKnown) {
+        int known = Integer.parseInt(NEWEST);
+        if (leastKnown > known) {
+            throw new SchemaTooNewException(leastKnown, known);
         }
     }
 

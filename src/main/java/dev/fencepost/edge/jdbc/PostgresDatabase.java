@@ -21,14 +21,14 @@ import org.jspecify.annotations.Nullable;
 /**
  * PostgreSQL through two Agroal pools: one for everything, and a small one for renewals and completions alone, so that a full pool or a
  * stalled call never costs a lease. Every limit of the second is shorter than the renewal margin of the shortest usual lease (2 s), and so
- * is the time that a transaction of either may stand still with rows locked. Migrations have a patient pool of their own.
+ * is the time that a transaction of either may stand still with rows locked. What takes long has a patient pool of its own.
  */
 final class PostgresDatabase implements Database {
 
     private static final int MAX_CONNECTIONS = 8;
     private static final int MAX_URGENT_CONNECTIONS = 4;
 
-    private static final int MAX_MIGRATING_CONNECTIONS = 3;
+    private static final int MAX_PATIENT_CONNECTIONS = 3;
 
     /**
      * Time limits of one pool; connect and socket are whole seconds in the driver.
@@ -42,16 +42,16 @@ final class PostgresDatabase implements Database {
     private static final Limits URGENT_LIMITS = new Limits(1, 2, 1_500, 1_000, 1_500);
 
     /** One connection holds the lock while another one migrates, and a new index of a large table takes its time. */
-    private static final Limits MIGRATION_LIMITS = new Limits(3, 120, 110_000, 10_000, 110_000);
+    private static final Limits PATIENT_LIMITS = new Limits(3, 120, 110_000, 10_000, 110_000);
 
-    /** Makes a pool of its own for a migration. */
+    /** Makes a pool of its own, for a migration and for what a person does to the whole store. */
     private interface Pools {
         AgroalDataSource open() throws SQLException;
     }
 
     private final String display;
     private final Journal journal;
-    private final Pools migrating;
+    private final Pools patientPool;
     private final Dialect.Postgres dialect = new Dialect.Postgres();
     private final Session.Prepared prepared = new Session.Prepared(dialect);
     private final AgroalDataSource normal;
@@ -61,7 +61,7 @@ final class PostgresDatabase implements Database {
             String jdbcUrl, @Nullable String user, @Nullable String password, String display, Journal journal) {
         this.display = display;
         this.journal = journal;
-        this.migrating = () -> pool(jdbcUrl, user, password, MAX_MIGRATING_CONNECTIONS, MIGRATION_LIMITS);
+        this.patientPool = () -> pool(jdbcUrl, user, password, MAX_PATIENT_CONNECTIONS, PATIENT_LIMITS);
         try {
             normal = pool(jdbcUrl, user, password, MAX_CONNECTIONS, NORMAL_LIMITS);
             urgent = pool(jdbcUrl, user, password, MAX_URGENT_CONNECTIONS, URGENT_LIMITS);
@@ -120,6 +120,20 @@ final class PostgresDatabase implements Database {
     @Override
     public <T> T write(String operation, Urgency urgency, Work<T> work) {
         return transaction(operation, pool(urgency), work);
+    }
+
+    @Override
+    public <T> T readPatiently(String operation, Work<T> work) {
+        return patiently(operation, work);
+    }
+
+    @Override
+    public <T> T patiently(String operation, Work<T> work) {
+        try (AgroalDataSource patient = patientPool.open()) {
+            return transaction(operation, patient, work);
+        } catch (SQLException e) {
+            throw failure(operation, e, false);
+        }
     }
 
     @Override
@@ -241,7 +255,7 @@ final class PostgresDatabase implements Database {
     public void migrate() {
         try {
             if (!Migrations.areApplied(normal)) {
-                try (AgroalDataSource patient = migrating.open()) {
+                try (AgroalDataSource patient = patientPool.open()) {
                     Migrations.apply(patient, "db/postgres");
                 }
             }

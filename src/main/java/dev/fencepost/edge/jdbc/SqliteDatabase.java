@@ -9,6 +9,7 @@ import io.agroal.api.configuration.supplier.AgroalDataSourceConfigurationSupplie
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
+import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -16,6 +17,7 @@ import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -53,6 +55,11 @@ final class SqliteDatabase implements Database {
     private static final int MAX_READERS = 4;
     private static final Duration URGENT_WAIT = Duration.ofMillis(1_500);
     private static final Duration NORMAL_WAIT = Duration.ofSeconds(10);
+
+    /** How long another process may take to bring the schema up to date. */
+    private static final Duration MIGRATION_WAIT = Duration.ofSeconds(30);
+
+    private static final Duration MIGRATION_LOOK = Duration.ofMillis(100);
 
     /** With less than this the next transactions fail. */
     private static final long LEAST_FREE_BYTES = 256 << 10;
@@ -260,6 +267,84 @@ final class SqliteDatabase implements Database {
         }
     }
 
+    @Override
+    public <T> T readPatiently(String operation, Work<T> work) {
+        return read(operation, work);
+    }
+
+    /** On a connection of its own, with the write lock from the beginning: others wait for it, or give up by their own limits. */
+    @Override
+    public <T> T patiently(String operation, Work<T> work) {
+        try (AgroalDataSource own = pool(file, 1);
+                Writing open = new Writing(own.getConnection())) {
+            return alone(operation, work, open);
+        } catch (SQLException e) {
+            throw failure(operation, e, false);
+        }
+    }
+
+    private <T> T alone(String operation, Work<T> work, Writing open) throws SQLException {
+        begin(operation, open);
+        boolean committing = false;
+        try {
+            Session session = new Session(open.statements, dialect, prepared);
+            T result = work.run(session);
+            committing = true;
+            open.run(session.isRollbackOnly() ? "rollback" : "commit");
+            return result;
+        } catch (SQLException e) {
+            open.rollback(e);
+            throw failure(operation, e, committing);
+        } catch (RuntimeException | Error e) {
+            open.rollback(e);
+            throw e;
+        }
+    }
+
+    private void begin(String operation, Writing open) throws SQLException {
+        long end = time.bootMillis() + NORMAL_WAIT.toMillis();
+        while (true) {
+            try {
+                open.run("begin immediate");
+                return;
+            } catch (SQLException e) {
+                if (!isBusy(e) || time.bootMillis() >= end) {
+                    throw failure(operation, e, false);
+                }
+            }
+        }
+    }
+
+    /**
+     * Copies what is committed at one moment, while others read and write.
+     *
+     * @param copy empty, or not there yet
+     * @return what is damaged in the copy, in SQLite's words; empty for nothing
+     */
+    List<String> copyTo(Path copy) {
+        String operation = "backup";
+        try {
+            try (Connection connection = readers.getConnection();
+                    PreparedStatement statement = connection.prepareStatement("vacuum into ?")) {
+                statement.setString(1, copy.toString());
+                statement.execute();
+            }
+            try (AgroalDataSource own = pool(copy, 1); // sets WAL mode, in which every other command expects it
+                    Connection connection = own.getConnection();
+                    PreparedStatement statement = connection.prepareStatement("pragma integrity_check(10)");
+                    ResultSet rows = statement.executeQuery()) {
+                List<String> damage = new ArrayList<>();
+                while (rows.next()) {
+                    damage.add(rows.getString(1));
+                }
+                damage.remove("ok");
+                return damage;
+            }
+        } catch (SQLException e) {
+            throw failure(operation, e, false);
+        }
+    }
+
     private void writeLoop() {
         @Nullable Writing open = null;
         while (!closed) {
@@ -429,12 +514,48 @@ final class SqliteDatabase implements Database {
     /** Two processes may start at once on a new file; Flyway has no lock of its own for SQLite. */
     @Override
     public void migrate() {
+        if (Migrations.areApplied(readers)) {
+            return;
+        }
         Path lockFile = file.resolveSibling(file.getFileName() + ".migrate.lock");
         try (FileChannel channel = FileChannel.open(lockFile, StandardOpenOption.CREATE, StandardOpenOption.WRITE);
-                FileLock lock = channel.lock()) {
+                FileLock lock = lock(channel, lockFile)) {
             Migrations.apply(readers, "db/sqlite");
         } catch (IOException | FlywayException e) {
             throw new StoreException(Kind.UNAVAILABLE, "migration of " + describe() + ": " + Migrations.reason(e), e);
+        }
+    }
+
+    private FileLock lock(FileChannel channel, Path lockFile) throws IOException {
+        long end = time.bootMillis() + MIGRATION_WAIT.toMillis();
+        while (true) {
+            FileLock lock = tryLock(channel);
+            if (lock != null) {
+                return lock;
+            }
+            if (time.bootMillis() >= end) {
+                throw new StoreException(
+                        Kind.UNAVAILABLE,
+                        "migration of " + describe() + ": another process has held " + lockFile + " for more than "
+                                + MIGRATION_WAIT.toSeconds()
+                                + " s. It brings the schema up to date, or it hangs; fuser "
+                                + lockFile + " names it",
+                        null);
+            }
+            try {
+                time.sleep(MIGRATION_LOOK);
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+                throw new StoreException(Kind.UNAVAILABLE, "migration of " + describe() + ": interrupted", e);
+            }
+        }
+    }
+
+    private static @Nullable FileLock tryLock(FileChannel channel) throws IOException {
+        try {
+            return channel.tryLock();
+        } catch (OverlappingFileLockException byThisProcess) {
+            return null;
         }
     }
 

@@ -124,7 +124,12 @@ class VerdictsTest {
 
         private static Verdict schema(@Nullable String there) {
             return StoreVerdicts.schema(new Diagnosis(
-                    there, "004", new Diagnosis.Sqlite("wal", 2, 4096), List.<PausedJob>of(), List.<SinkAhead>of()));
+                    there,
+                    "004",
+                    null,
+                    new Diagnosis.Sqlite("wal", 2, 4096),
+                    List.<PausedJob>of(),
+                    List.<SinkAhead>of()));
         }
 
         @Test

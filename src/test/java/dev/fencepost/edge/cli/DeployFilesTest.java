@@ -123,7 +123,7 @@ class DeployFilesTest {
             Object name = at(mount, "name");
             assertTrue(
                     Files.readString(Path.of("deploy/kubernetes/fencepost.yaml"))
-                            .contains("- name: " + name + "\n"),
+                            .contains("name: " + name + "\n"),
                     () -> "no volume " + name);
         }
     }

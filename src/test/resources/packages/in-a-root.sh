@@ -58,7 +58,7 @@ stop() {
     [ "$code" = 0 ] || fail "the service ended with $code"
 }
 token() {
-    as_the_service fencepost lease inspect tick --config /etc/fencepost/jobs.yaml --json | grep -oE '"fence": ?"?[0-9]+' | grep -oE '[0-9]+$'
+    as_the_service fencepost lease inspect tick --config /etc/fencepost/fencepost.yaml --json | grep -oE '"fence": ?"?[0-9]+' | grep -oE '[0-9]+$'
 }
 await_token_above() { # number
     for second in $(seq 60); do
@@ -78,17 +78,17 @@ package=$(dpkg-deb --field "$deb" Package)
 
 inside apt-get install -y --no-install-recommends /fencepost.deb >>"$log" 2>&1 || fail "apt-get install"
 [ "$(inside stat -c '%U %a' /var/lib/fencepost)" = "fencepost 700" ] || fail "rights of /var/lib/fencepost"
-inside fencepost validate --config /etc/fencepost/jobs.yaml >>"$log" 2>&1 || fail "the jobs file of the package is refused"
+inside fencepost validate --config /etc/fencepost/fencepost.yaml >>"$log" 2>&1 || fail "the jobs file of the package is refused"
 shown "apt-get install of $package: user, state directory, a jobs file that is valid"
 
-cat >"$root/etc/fencepost/jobs.yaml" <<'YAML'
+cat >"$root/etc/fencepost/fencepost.yaml" <<'YAML'
 store: sqlite:/var/lib/fencepost/fencepost.db
 jobs:
   tick: { every: 1s, command: [id, -un] }
 YAML
 start
 await_token_above 2
-as_the_service fencepost logs tick --config /etc/fencepost/jobs.yaml >"$2/logs" 2>&1 || true
+as_the_service fencepost logs tick --config /etc/fencepost/fencepost.yaml >"$2/logs" 2>&1 || true
 grep -q fencepost "$2/logs" || fail "the job did not run as fencepost"
 stop
 first=$(token)
@@ -98,7 +98,7 @@ inside apt-get remove -y "$package" >>"$log" 2>&1 || fail "apt-get remove"
 [ ! -e "$root/usr/lib/fencepost" ] || fail "remove left /usr/lib/fencepost"
 [ -s "$root/var/lib/fencepost/fencepost.db" ] || fail "remove took the store"
 inside apt-get install -y --no-install-recommends /fencepost.deb >>"$log" 2>&1 || fail "the second apt-get install"
-grep -q 'tick:' "$root/etc/fencepost/jobs.yaml" || fail "the jobs file was replaced"
+grep -q 'tick:' "$root/etc/fencepost/fencepost.yaml" || fail "the jobs file was replaced"
 [ "$(token)" = "$first" ] || fail "another token after the second installation: $(token), not $first"
 start
 await_token_above "$first"
@@ -113,7 +113,7 @@ shown "unpacked over itself, as an upgrade does: token $second"
 inside apt-get purge -y "$package" >"$2/purge" 2>&1 || fail "apt-get purge"
 [ -s "$root/var/lib/fencepost/fencepost.db" ] || fail "a purge without an answer deleted the store"
 grep -q 'the store is kept.*/var/lib/fencepost' "$2/purge" || fail "the purge did not say where the store is: $(cat "$2/purge")"
-[ ! -e "$root/etc/fencepost/jobs.yaml" ] || fail "purge left the jobs file"
+[ ! -e "$root/etc/fencepost/fencepost.yaml" ] || fail "purge left the jobs file"
 shown "a purge that nobody answers keeps the store and says where it is"
 
 inside apt-get install -y --no-install-recommends /fencepost.deb >>"$log" 2>&1 || fail "the third apt-get install"

@@ -49,13 +49,13 @@ class ServiceManagerIT {
                 "test under a real systemd left out: there is none for this user, and it is not the host's or this is not root");
         Path place = ofUser ? Path.of(runtime, "systemd/user") : Path.of("/run/systemd/system");
         jobs = Files.writeString(
-                folder.resolve("jobs.yaml"),
+                folder.resolve("fencepost.yaml"),
                 "jobs:\n  article:\n" + Scene.oneSlot() + "    command: \"while [ ! -e " + folder
                         + "/go ]; do sleep 0.1; done\"\n");
         List<String> lines = new ArrayList<>(Files.readAllLines(Path.of("deploy/systemd/fencepost.service")));
         lines.removeIf(line -> LEFT_OUT.stream().anyMatch(line::startsWith));
         lines.replaceAll(line -> line.replace("/usr/bin/fencepost", ServeProcess.PROGRAM.toString())
-                .replace("/etc/fencepost/jobs.yaml", jobs.toString())
+                .replace("/etc/fencepost/fencepost.yaml", jobs.toString())
                 .replace("StateDirectory=fencepost", "StateDirectory=" + unit)
                 .replace("WatchdogSec=90s", "WatchdogSec=6s")
                 .replace("RestartSec=15s", "RestartSec=1s")

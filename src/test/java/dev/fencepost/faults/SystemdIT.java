@@ -51,9 +51,9 @@ class SystemdIT {
     }
 
     private ServeProcess start(String jobs, Map<String, String> more) throws IOException {
-        Path file = Files.writeString(folder.resolve("jobs.yaml"), jobs);
+        Path file = Files.writeString(folder.resolve("fencepost.yaml"), jobs);
         List<String> words = execStart(UNIT);
-        words.replaceAll(word -> word.equals("/etc/fencepost/jobs.yaml") ? file.toString() : word);
+        words.replaceAll(word -> word.equals("/etc/fencepost/fencepost.yaml") ? file.toString() : word);
         int port = ServeProcess.freePort();
         words.addAll(List.of("--port", String.valueOf(port)));
         Map<String, String> environment = new LinkedHashMap<>(Map.of(
@@ -110,7 +110,7 @@ class SystemdIT {
         awaitStatus(service, "runs article; next article at 20");
 
         long before = socket.messages().getLast().at();
-        Files.writeString(folder.resolve("jobs.yaml"), Files.readString(folder.resolve("jobs.yaml")) + "  ]\n");
+        Files.writeString(folder.resolve("fencepost.yaml"), Files.readString(folder.resolve("fencepost.yaml")) + "  ]\n");
         service.signal("HUP");
         Message reloading = await(service, "RELOADING=1", 1);
         await(service, "READY=1", 2);
@@ -119,8 +119,8 @@ class SystemdIT {
         assertTrue(before <= begun && begun <= reloading.at(), before + " <= " + begun + " <= " + reloading.at());
 
         Files.writeString(
-                folder.resolve("jobs.yaml"),
-                Files.readString(folder.resolve("jobs.yaml")).replace("  ]\n", ""));
+                folder.resolve("fencepost.yaml"),
+                Files.readString(folder.resolve("fencepost.yaml")).replace("  ]\n", ""));
         service.signal("HUP");
         await(service, "RELOADING=1", 2);
         await(service, "READY=1", 3);
@@ -185,12 +185,12 @@ class SystemdIT {
 
     @Test
     void theTemplateUnitRunsItsCommandUnderTheLeaseOfItsName() throws Exception {
-        Path file = Files.writeString(folder.resolve("jobs.yaml"), job("a", "true"));
+        Path file = Files.writeString(folder.resolve("fencepost.yaml"), job("a", "true"));
         Path command =
                 Files.writeString(folder.resolve("backup"), "#!/bin/sh\necho \"$FENCEPOST_JOB\" > ran\nexit 7\n");
         assertTrue(command.toFile().setExecutable(true));
         List<String> words = execStart(Path.of("deploy/systemd/fencepost-exec@.service"));
-        words.replaceAll(word -> word.replace("/etc/fencepost/jobs.yaml", file.toString())
+        words.replaceAll(word -> word.replace("/etc/fencepost/fencepost.yaml", file.toString())
                 .replace("/etc/fencepost/exec.d/%i", command.toString())
                 .replace("%i", "backup"));
         ServeProcess exec = ServeProcess.command(

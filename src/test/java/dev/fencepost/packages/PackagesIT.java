@@ -82,7 +82,7 @@ class PackagesIT {
                 "./usr/lib/fencepost/quarkus-app/quarkus-run.jar",
                 "./usr/lib/fencepost/runtime/bin/java",
                 "./lib/systemd/system/fencepost.service",
-                "./etc/fencepost/jobs.yaml",
+                "./etc/fencepost/fencepost.yaml",
                 "./usr/share/man/man1/fencepost.1.gz",
                 "./usr/share/bash-completion/completions/fencepost",
                 "./usr/share/zsh/vendor-completions/_fencepost",
@@ -107,7 +107,7 @@ class PackagesIT {
             Tool.good(control, "sh", "-n", script);
             assertTrue(Files.isExecutable(control.resolve(script)), script);
         }
-        assertEquals("/etc/fencepost/jobs.yaml\n", Files.readString(control.resolve("conffiles")));
+        assertEquals("/etc/fencepost/fencepost.yaml\n", Files.readString(control.resolve("conffiles")));
         String fields = Files.readString(control.resolve("control"));
         assertTrue(fields.contains("Package: fencepost-jre\nVersion: 1.2.3~SNAPSHOT\n"), fields);
         assertTrue(fields.contains("\nConflicts: fencepost\n"), fields);

@@ -89,10 +89,10 @@ class DeployFilesTest {
 
     @Test
     void jobsFilesThatAreHandedOutAreValid() throws IOException {
-        assertGood(Files.readString(PACKAGING.resolve("jobs.yaml")));
+        assertGood(Files.readString(PACKAGING.resolve("fencepost.yaml")));
         Map<?, ?> config =
                 documents(Path.of("deploy/kubernetes/fencepost.yaml")).getFirst();
-        assertGood((String) at(config, "data", "jobs.yaml"));
+        assertGood((String) at(config, "data", "fencepost.yaml"));
     }
 
     private void assertGood(String yaml) throws IOException {

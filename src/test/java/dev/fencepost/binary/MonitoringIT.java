@@ -32,8 +32,9 @@ class MonitoringIT {
     private static final Duration SOON = Duration.ofSeconds(30);
     private static final HttpClient HTTP = HttpClient.newHttpClient();
 
-    /** They appear with the first event of their kind: README.md. */
-    private static final Set<String> LATER = Set.of("notifications_total");
+    /** They appear with the first event of their kind, and while there are effects that are open. */
+    private static final Set<String> LATER =
+            Set.of("notifications_total", "effects_open", "effects_waiting", "effects_oldest_seconds");
 
     @TempDir
     Path folder;

@@ -221,8 +221,8 @@ class TrapsIT {
                         cron: "15 3 * * MON-FRI"
                         dialect: unix
                         timezone: America/New_York
-                        working-dir: %s
                         http: { get: "https://hooks.example/z" }
+                      day: { cron: "@daily", working-dir: %s, command: echo hello }
                     """.formatted(git.blog(), folder));
             ServeProcess validate = scene.command("validate", "--json");
             assertEquals(0, validate.awaitExit(SOON), validate::said);

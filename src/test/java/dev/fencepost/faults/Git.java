@@ -8,7 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** A bare repository as remote, a clone of it, and the git program to look at both. */
-final class Git {
+public final class Git {
 
     private final Path remote;
     private final Path blog;
@@ -19,7 +19,7 @@ final class Git {
     }
 
     /** With one commit on {@code main}, in which there is a file {@code content/first.md}. */
-    static Git in(Path folder) {
+    public static Git in(Path folder) {
         Git git = new Git(folder.resolve("remote.git"), folder.resolve("blog"));
         run(folder, "init", "-q", "--bare", "-b", "main", git.remote.toString());
         run(folder, "clone", "-q", git.remote.toString(), git.blog.toString());
@@ -40,7 +40,7 @@ final class Git {
         return remote;
     }
 
-    Path blog() {
+    public Path blog() {
         return blog;
     }
 
@@ -57,7 +57,7 @@ final class Git {
     }
 
     /** Subjects of the commits of a branch of the remote, the newest first. */
-    List<String> log(String branch) {
+    public List<String> log(String branch) {
         return atRemote("log", "--format=%s", branch).lines().toList();
     }
 

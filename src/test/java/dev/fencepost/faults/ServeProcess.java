@@ -20,7 +20,10 @@ import java.util.concurrent.atomic.AtomicInteger;
 /** One start of the built program as a process of its own. What it says is kept in two files. */
 public final class ServeProcess implements AutoCloseable {
 
-    public static final Path PROGRAM = Path.of("target/fencepost").toAbsolutePath();
+    /** The launcher on a JVM, or one native binary. */
+    public static final Path PROGRAM =
+            Path.of(System.getProperty("fencepost.binary", "target/fencepost")).toAbsolutePath();
+
     public static final Duration START_LIMIT = Duration.ofSeconds(30);
 
     private static final AtomicInteger STARTS = new AtomicInteger();

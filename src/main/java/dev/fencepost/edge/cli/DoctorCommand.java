@@ -53,7 +53,6 @@ final class DoctorCommand implements Callable<Integer> {
     private static final Duration LIMIT = Duration.ofSeconds(10);
     private static final Duration PROGRAM_LIMIT = Duration.ofSeconds(5);
     private static final Duration PORT_LIMIT = Duration.ofSeconds(3);
-    private static final int HIGHEST_PORT = 65_535;
 
     /** So much of the outputs is counted, and no more. */
     private static final int MOST_FILES = 200_000;
@@ -66,8 +65,9 @@ final class DoctorCommand implements Callable<Integer> {
     @Option(
             names = "--port",
             paramLabel = "PORT",
-            defaultValue = "8787",
-            description = "Port that the service has, or is to have. Default: ${DEFAULT-VALUE}.")
+            description = "Port that the service has, or is to have. Else $FENCEPOST_PORT, else 8787.")
+    private @Nullable Integer option;
+
     private int port;
 
     private final SharedOptions shared;
@@ -78,9 +78,7 @@ final class DoctorCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        if (port < 1 || port > HIGHEST_PORT) {
-            throw new CommandFailure(ExitCode.USAGE, "--port: " + port + " is no port\n    ports are 1 to 65535");
-        }
+        port = shared.port(option);
         Spawner spawner =
                 new SystemThreads(new TerseJournal(shared.surroundings().err()));
         Checkup checkup = new Checkup(spawner, shared.json() ? verdict -> {} : this::print);

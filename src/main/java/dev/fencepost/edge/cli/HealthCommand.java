@@ -1,5 +1,6 @@
 package dev.fencepost.edge.cli;
 
+import dev.fencepost.edge.config.DurationText;
 import dev.fencepost.edge.config.Finding;
 import dev.fencepost.edge.host.SystemThreads;
 import dev.fencepost.host.Printable;
@@ -17,19 +18,20 @@ import picocli.CommandLine.Option;
 @Command(
         description = {
             "Asks the running service whether the store answers, or with --fresh whether the work gets done.",
-            "Ends with 0 for UP, 1 for DOWN, 69 when nobody answers within five seconds."
+            "Ends with 0 for UP, 1 for DOWN, 69 when nobody answers in time."
         },
         footer = {
             "",
             "Examples:",
             "  fencepost health",
             "  fencepost health --fresh --json",
+            "  fencepost health --quiet --timeout 3s",
             "  fencepost health --url http://10.0.0.5:8787"
         })
 final class HealthCommand implements Callable<Integer> {
 
-    private static final Duration LIMIT = Duration.ofSeconds(5);
-    private static final int HIGHEST_PORT = 65_535;
+    private static final Duration SHORTEST = Duration.ofSeconds(1);
+    private static final Duration LONGEST = Duration.ofMinutes(1);
 
     @Option(
             names = "--fresh",
@@ -39,15 +41,24 @@ final class HealthCommand implements Callable<Integer> {
     @Option(
             names = "--port",
             paramLabel = "PORT",
-            defaultValue = "8787",
-            description = "Port of the service on this host. Default: ${DEFAULT-VALUE}.")
-    private int port;
+            description = "Port of the service on this host. Else $FENCEPOST_PORT, else 8787.")
+    private @Nullable Integer port;
 
     @Option(
             names = "--url",
             paramLabel = "URL",
             description = "Address of the service, such as http://10.0.0.5:8787, in place of --port.")
     private @Nullable String url;
+
+    @Option(
+            names = "--timeout",
+            paramLabel = "DURATION",
+            defaultValue = "5s",
+            description = "How long an answer may take, 1s to 1m. Default: ${DEFAULT-VALUE}.")
+    private String timeout = "5s";
+
+    @Option(names = "--quiet", description = "Print nothing but what is wrong.")
+    private boolean quiet;
 
     private final SharedOptions shared;
 
@@ -60,20 +71,21 @@ final class HealthCommand implements Callable<Integer> {
         URI uri = URI.create(base() + (fresh ? "/q/health/group/fresh" : "/q/health/ready"));
         HealthProbe probe = new HealthProbe(
                 new SystemThreads(new TerseJournal(shared.surroundings().err())));
-        return switch (probe.ask(uri, LIMIT)) {
+        return switch (probe.ask(uri, limit())) {
             case HealthProbe.Report report -> print(uri, report);
             case HealthProbe.Silence silence -> print(uri, silence);
         };
+    }
+
+    private Duration limit() {
+        return SharedOptions.orUsage("--timeout", timeout, text -> DurationText.parse(text, SHORTEST, LONGEST));
     }
 
     /** Scheme, host and port, without a slash at the end. */
     private String base() {
         String written = url;
         if (written == null) {
-            if (port < 1 || port > HIGHEST_PORT) {
-                throw new CommandFailure(ExitCode.USAGE, "--port: " + port + " is no port\n    ports are 1 to 65535");
-            }
-            return "http://127.0.0.1:" + port;
+            return "http://127.0.0.1:" + shared.port(port);
         }
         try {
             URI uri = new URI(written);
@@ -111,7 +123,7 @@ final class HealthCommand implements Callable<Integer> {
                                     .toList(),
                             "reason",
                             null));
-        } else {
+        } else if (!quiet || !report.isUp()) {
             out.println(report.status() + "  " + uri);
             report.checks().forEach(check -> out.println("  " + Printable.text(check.status() + "  " + check.text())));
         }

@@ -76,6 +76,7 @@ public class Main {
             System.setProperty(LOG_MANAGER, "org.jboss.logmanager.LogManager");
         }
         Map<String, String> environment = environment();
+        TrustedRoots.apply(environment, Path.of("").toAbsolutePath());
         OutputStream outBytes = new FileOutputStream(FileDescriptor.out);
         OutputStream errBytes = new FileOutputStream(FileDescriptor.err);
         PrintWriter out = writer(outBytes);
@@ -118,7 +119,7 @@ public class Main {
         }
     }
 
-    private static CommandLine commandLine(Surroundings surroundings, String[] arguments) {
+    static CommandLine commandLine(Surroundings surroundings, String[] arguments) {
         SharedOptions shared = new SharedOptions(surroundings);
         CommandLine line = new CommandLine(new Fencepost(shared));
         Map<String, String> codes = new LinkedHashMap<>();

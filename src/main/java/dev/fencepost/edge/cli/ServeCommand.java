@@ -35,8 +35,6 @@ import picocli.CommandLine.Option;
         })
 final class ServeCommand implements Callable<Integer> {
 
-    private static final int HIGHEST_PORT = 65_535;
-
     /** In which form log lines are written. */
     enum LogFormat {
         PLAIN,
@@ -55,8 +53,9 @@ final class ServeCommand implements Callable<Integer> {
     @Option(
             names = "--port",
             paramLabel = "PORT",
-            defaultValue = "8787",
-            description = "Port of health, metrics and the API. Default: ${DEFAULT-VALUE}.")
+            description = "Port of health, metrics and the API. Else $FENCEPOST_PORT, else 8787.")
+    private @Nullable Integer option;
+
     private int port;
 
     @Option(
@@ -88,6 +87,7 @@ final class ServeCommand implements Callable<Integer> {
 
     /** Apart, so that the jobs file, which the service reads anew, does not stay in memory. */
     private Prepared prepare() throws IOException {
+        port = shared.port(option);
         JobsFile file = shared.jobsFile();
         shared.store(file); // a bad --store is told before anything starts
         Path stateDir = shared.stateDir();
@@ -142,9 +142,6 @@ final class ServeCommand implements Callable<Integer> {
     }
 
     private void checkPort(InetAddress address) {
-        if (port < 0 || port > HIGHEST_PORT) {
-            throw new CommandFailure(ExitCode.USAGE, "--port: " + port + " is no port\n    ports are 1 to 65535");
-        }
         try (ServerSocket probe = new ServerSocket()) {
             probe.setReuseAddress(true);
             probe.bind(new InetSocketAddress(address, port));

@@ -20,6 +20,10 @@ import picocli.CommandLine.ScopeType;
 /** The options that every command takes, before or after its name, and what follows from them. */
 public final class SharedOptions {
 
+    static final String PORT_VARIABLE = "FENCEPOST_PORT";
+    private static final int USUAL_PORT = 8787;
+    private static final int HIGHEST_PORT = 65_535;
+
     @Option(
             names = "--config",
             paramLabel = "FILE",
@@ -67,6 +71,28 @@ public final class SharedOptions {
     /** The state directory, absolute; it need not exist. */
     public Path stateDir() {
         return orBadConfiguration(() -> places().stateDir(stateDir));
+    }
+
+    /** The port of the service: of the option, else of the environment, which is one for {@code serve} and who asks it. */
+    int port(@Nullable Integer option) {
+        if (option != null) {
+            return checkedPort("--port", String.valueOf(option));
+        }
+        String variable = surroundings.environment().getOrDefault(PORT_VARIABLE, "");
+        return variable.isEmpty() ? USUAL_PORT : checkedPort("$" + PORT_VARIABLE, variable);
+    }
+
+    private static int checkedPort(String origin, String written) {
+        try {
+            int port = Integer.parseInt(written);
+            if (port >= 1 && port <= HIGHEST_PORT) {
+                return port;
+            }
+        } catch (NumberFormatException e) {
+            // told below
+        }
+        throw new CommandFailure(
+                ExitCode.USAGE, origin + ": " + Finding.quote(written) + " is no port\n    ports are 1 to 65535");
     }
 
     /** The text of {@code --store}, or null where it was not given. */

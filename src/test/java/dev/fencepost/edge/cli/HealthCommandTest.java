@@ -13,6 +13,7 @@ import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -103,11 +104,44 @@ class HealthCommandTest {
                 CommandRun.of(dir, "health", "--port", port()).exitCode());
     }
 
-    /** Takes five real seconds: it is the limit of the command itself. */
+    @Test
+    void thePortOfTheEnvironmentIsTakenAndTheOptionWins() {
+        answers("/q/health/ready", 200, UP);
+        Map<String, String> environment = Map.of("FENCEPOST_PORT", port());
+        assertEquals(ExitCode.FINE, CommandRun.of(dir, environment, "health").exitCode());
+        assertEquals(
+                ExitCode.STORE_UNAVAILABLE,
+                CommandRun.of(dir, environment, "health", "--port", "1").exitCode());
+        CommandRun bad = CommandRun.of(dir, Map.of("FENCEPOST_PORT", "http"), "health");
+        assertEquals(ExitCode.USAGE, bad.exitCode());
+        assertTrue(bad.err().contains("$FENCEPOST_PORT"), bad.err());
+    }
+
+    @Test
+    void quietSaysOnlyWhatIsWrong() {
+        answers("/q/health/ready", 200, UP);
+        answers("/q/health/group/fresh", 503, DOWN);
+        assertEquals(
+                "", CommandRun.of(dir, "health", "--quiet", "--port", port()).out());
+        CommandRun down = CommandRun.of(dir, "health", "--quiet", "--fresh", "--port", port());
+        assertEquals(ExitCode.FAILED, down.exitCode());
+        assertTrue(down.out().startsWith("DOWN"), down.out());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"0s", "2m", "5"})
+    void theTimeLimitHasBounds(String limit) {
+        CommandRun run = CommandRun.of(dir, "health", "--timeout", limit, "--port", port());
+        assertEquals(ExitCode.USAGE, run.exitCode());
+        assertTrue(run.err().startsWith("--timeout: "), run.err());
+    }
+
+    /** Takes a real second: it is the limit of the command itself. */
     @Test
     void oneThatNeverAnswersIsGivenUp() throws IOException {
         try (ServerSocket silent = new ServerSocket(0, 5, InetAddress.getByName("127.0.0.1"))) {
-            CommandRun run = CommandRun.of(dir, "health", "--port", String.valueOf(silent.getLocalPort()));
+            CommandRun run =
+                    CommandRun.of(dir, "health", "--timeout", "1s", "--port", String.valueOf(silent.getLocalPort()));
             assertEquals(ExitCode.STORE_UNAVAILABLE, run.exitCode());
         }
     }

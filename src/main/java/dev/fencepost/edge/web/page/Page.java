@@ -16,6 +16,7 @@ import dev.fencepost.host.Time;
 import io.vertx.core.http.Cookie;
 import io.vertx.core.http.HttpServerRequest;
 import jakarta.inject.Singleton;
+import java.net.InetAddress;
 import java.net.URI;
 import java.util.List;
 import java.util.Locale;
@@ -34,9 +35,6 @@ public class Page {
     static final String COOKIE = "fencepost";
 
     private static final Set<String> LOOPBACK = Set.of("localhost", "127.0.0.1", "[::1]");
-
-    private static final TrustedProxies LOOPBACK_RANGES =
-            new TrustedProxies(List.of(AddressRange.parse("127.0.0.0/8"), AddressRange.parse("::1")));
 
     /** Headers of whoever passes on what another one asks for. */
     private static final List<String> PASSED_ON =
@@ -177,9 +175,9 @@ public class Page {
      */
     private static void checkIsOfThisMachine(HttpServerRequest request) {
         String host = request.authority() == null ? "" : request.authority().host();
-        String peer = peer(request);
+        InetAddress peer = AddressRange.literal(peer(request));
         boolean passedOn = PASSED_ON.stream().anyMatch(request.headers()::contains);
-        if (passedOn || !LOOPBACK_RANGES.isTrusted(peer) || !LOOPBACK.contains(bracketed(host))) {
+        if (passedOn || peer == null || !peer.isLoopbackAddress() || !LOOPBACK.contains(bracketed(host))) {
             throw Problem.forbidden("without tokens this page is for this machine alone, and is called localhost or"
                     + " 127.0.0.1 there. For all others name a token file in the jobs file: api: { token-file: FILE }");
         }

@@ -110,7 +110,8 @@ class SystemdIT {
         awaitStatus(service, "runs article; next article at 20");
 
         long before = socket.messages().getLast().at();
-        Files.writeString(folder.resolve("fencepost.yaml"), Files.readString(folder.resolve("fencepost.yaml")) + "  ]\n");
+        Files.writeString(
+                folder.resolve("fencepost.yaml"), Files.readString(folder.resolve("fencepost.yaml")) + "  ]\n");
         service.signal("HUP");
         Message reloading = await(service, "RELOADING=1", 1);
         await(service, "READY=1", 2);

@@ -276,36 +276,36 @@ final class SqliteDatabase implements Database {
     @Override
     public <T> T patiently(String operation, Work<T> work) {
         try (AgroalDataSource own = pool(file, 1);
-                Writing open = new Writing(own.getConnection())) {
-            return alone(operation, work, open);
+                Writing whole = new Writing(own.getConnection())) {
+            return alone(operation, work, whole);
         } catch (SQLException e) {
             throw failure(operation, e, false);
         }
     }
 
-    private <T> T alone(String operation, Work<T> work, Writing open) throws SQLException {
-        begin(operation, open);
+    private <T> T alone(String operation, Work<T> work, Writing whole) throws SQLException {
+        begin(operation, whole);
         boolean committing = false;
         try {
-            Session session = new Session(open.statements, dialect, prepared);
+            Session session = new Session(whole.statements, dialect, prepared);
             T result = work.run(session);
             committing = true;
-            open.run(session.isRollbackOnly() ? "rollback" : "commit");
+            whole.run(session.isRollbackOnly() ? "rollback" : "commit");
             return result;
         } catch (SQLException e) {
-            open.rollback(e);
+            whole.rollback(e);
             throw failure(operation, e, committing);
         } catch (RuntimeException | Error e) {
-            open.rollback(e);
+            whole.rollback(e);
             throw e;
         }
     }
 
-    private void begin(String operation, Writing open) throws SQLException {
+    private void begin(String operation, Writing whole) throws SQLException {
         long end = time.bootMillis() + NORMAL_WAIT.toMillis();
         while (true) {
             try {
-                open.run("begin immediate");
+                whole.run("begin immediate");
                 return;
             } catch (SQLException e) {
                 if (!isBusy(e) || time.bootMillis() >= end) {

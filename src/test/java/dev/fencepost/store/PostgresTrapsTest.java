@@ -574,8 +574,9 @@ class PostgresTrapsTest {
 
     /** A backend that dies while the transaction waits: nothing was committed, and where COMMIT was not yet sent, that is known. */
     @ParameterizedTest
-    @CsvSource({"true, UNAVAILABLE", "false, AMBIGUOUS"})
-    void aConnectionThatDiesBeforeTheCommitWroteNothing(boolean somethingFollows, Kind kind) throws Exception {
+    @CsvSource({"true, 0, UNAVAILABLE", "false, 0, UNAVAILABLE", "false, 20000, AMBIGUOUS"})
+    void aConnectionThatDiesBeforeTheCommitWroteNothing(boolean somethingFollows, int outputLength, Kind kind)
+            throws Exception {
         Job job = job(LONG);
         Lease lease = running(job);
         Completion first = new Completion(
@@ -586,7 +587,7 @@ class PostgresTrapsTest {
                 null,
                 "no",
                 null,
-                null,
+                "x".repeat(outputLength), // with much of it a completion goes by itself
                 List.of(),
                 new Completion.Further(null, somethingFollows ? LONG : null, null));
         Future<Completed> completion;

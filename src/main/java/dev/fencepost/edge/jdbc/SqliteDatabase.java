@@ -561,12 +561,12 @@ final class SqliteDatabase implements Database {
 
     @Override
     public void checkRoom() {
-        long free;
-        try {
-            free = Files.getFileStore(file.toAbsolutePath().getParent()).getUsableSpace();
-        } catch (IOException e) {
-            throw new StoreException(Kind.UNAVAILABLE, describe() + ": " + e, e);
+        Path folder = file.toAbsolutePath().resolveSibling("");
+        if (!Files.isDirectory(folder)) {
+            throw new StoreException(Kind.UNAVAILABLE, describe() + ": its folder is not there", null);
         }
+        // Not by its FileStore, which looks for a mount point: in a plain chroot there may be none.
+        long free = folder.toFile().getUsableSpace();
         if (free < LEAST_FREE_BYTES) {
             throw new StoreException(
                     Kind.UNAVAILABLE, describe() + ": the disk is full, " + free + " bytes are left", null);

@@ -40,6 +40,7 @@ public final class OsChildren implements Children {
     private final Journal journal;
     private final Map<String, String> runnerEnvironment;
     private final Guard guard;
+    private final SignalShell signals = new SignalShell();
     private final @Nullable Foreground foreground;
     private final BlockingQueue<FutureTask<Process>> starts = new LinkedBlockingQueue<>();
     private Spawner.@Nullable Task starter;
@@ -131,7 +132,17 @@ public final class OsChildren implements Children {
         try {
             Process process = onStarter(builder);
             return OsProcess.of(
-                    process, spec.runId(), spec.stdin(), guard, foreground, log, report, time, spawner, journal);
+                    process,
+                    spec.runId(),
+                    spec.stdin(),
+                    guard,
+                    signals,
+                    foreground,
+                    log,
+                    report,
+                    time,
+                    spawner,
+                    journal);
         } catch (IOException | OutOfMemoryError e) {
             log.close();
             // The JVM may have started the process and then failed to watch it.
@@ -183,7 +194,7 @@ public final class OsChildren implements Children {
     @Override
     public int sweep(RunId runId) {
         try {
-            ProcessTree.Killed killed = ProcessTree.leftOf(runId, time).kill();
+            ProcessTree.Killed killed = ProcessTree.leftOf(runId, time, signals).kill();
             if (!killed.unkillable().isEmpty()) {
                 journal.record(new Event.Problem(
                         "sweep",

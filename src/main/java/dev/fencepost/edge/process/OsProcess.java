@@ -75,6 +75,7 @@ final class OsProcess implements ChildProcess {
             Process process,
             RunId runId,
             Guard guard,
+            SignalShell signals,
             @Nullable Foreground foreground,
             OutputLog log,
             Path report,
@@ -84,7 +85,7 @@ final class OsProcess implements ChildProcess {
         this.process = process;
         this.runId = runId;
         this.namespace = guard.isNamespace();
-        this.tree = ProcessTree.below(process, runId, namespace, time);
+        this.tree = ProcessTree.below(process, runId, namespace, time, signals);
         this.foreground = foreground;
         this.log = log;
         this.report = report;
@@ -97,6 +98,7 @@ final class OsProcess implements ChildProcess {
     /**
      * Takes over a process that was just started.
      *
+     * @param signals what the runner sends signals by
      * @param foreground what it shares with this process, or null for nothing
      * @param report file in which the guard's init leaves its report
      * @throws OutOfMemoryError if the system allows no more threads; the process is dead then
@@ -106,13 +108,15 @@ final class OsProcess implements ChildProcess {
             RunId runId,
             @Nullable String stdin,
             Guard guard,
+            SignalShell signals,
             @Nullable Foreground foreground,
             OutputLog log,
             Path report,
             Time time,
             Spawner spawner,
             Journal journal) {
-        OsProcess child = new OsProcess(process, runId, guard, foreground, log, report, time, spawner, journal);
+        OsProcess child =
+                new OsProcess(process, runId, guard, signals, foreground, log, report, time, spawner, journal);
         try {
             child.rememberPipes();
             child.read(Source.STDOUT, process.getInputStream());

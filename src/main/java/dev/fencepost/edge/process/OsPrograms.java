@@ -38,6 +38,7 @@ public final class OsPrograms implements Programs {
 
     private final Time time;
     private final Spawner spawner;
+    private final SignalShell signals = new SignalShell();
 
     public OsPrograms(Time time, Spawner spawner) {
         this.time = time;
@@ -54,7 +55,7 @@ public final class OsPrograms implements Programs {
             throws IOException, InterruptedException {
         long end = time.bootMillis() + limit.toMillis();
         Process process = start(command, environment, workingDir, stdin.length == 0);
-        ProcessTree tree = ProcessTree.below(process, NO_RUN, false, time);
+        ProcessTree tree = ProcessTree.below(process, NO_RUN, false, time, signals);
         Capture out = new Capture(MAX_OUT_BYTES, true, process);
         Capture err = new Capture(MAX_ERR_BYTES, false, process);
         List<Spawner.Task> readers = new ArrayList<>();

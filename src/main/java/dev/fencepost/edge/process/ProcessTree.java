@@ -41,8 +41,9 @@ final class ProcessTree {
     private final long rootStartTicks;
     private final boolean namespace;
     private final Time time;
+    private final SignalShell signals;
 
-    private ProcessTree(RunId runId, @Nullable Process process, boolean namespace, Time time) {
+    private ProcessTree(RunId runId, @Nullable Process process, boolean namespace, Time time, SignalShell signals) {
         this.runId = runId;
         this.process = process;
         Entry entry = process == null ? null : entryOf(process);
@@ -50,6 +51,7 @@ final class ProcessTree {
         this.rootStartTicks = entry == null ? 0 : entry.startTicks();
         this.namespace = namespace;
         this.time = time;
+        this.signals = signals;
     }
 
     /**
@@ -57,8 +59,8 @@ final class ProcessTree {
      *
      * @param namespace whether the root and its child belong to the guard and only stand for the run
      */
-    static ProcessTree below(Process root, RunId runId, boolean namespace, Time time) {
-        return new ProcessTree(runId, root, namespace, time);
+    static ProcessTree below(Process root, RunId runId, boolean namespace, Time time, SignalShell signals) {
+        return new ProcessTree(runId, root, namespace, time, signals);
     }
 
     private static @Nullable Entry entryOf(Process process) {
@@ -70,8 +72,8 @@ final class ProcessTree {
     }
 
     /** What an earlier runner left of a run: by the tag, and what descends from it. Never this runner or what it descends from. */
-    static ProcessTree leftOf(RunId runId, Time time) {
-        return new ProcessTree(runId, null, false, time);
+    static ProcessTree leftOf(RunId runId, Time time, SignalShell signals) {
+        return new ProcessTree(runId, null, false, time, signals);
     }
 
     /** The living processes of the run, the guard's own included. */
@@ -138,7 +140,7 @@ final class ProcessTree {
             }
         }
         if (first == Signal.TERM
-                || !SignalShell.send(
+                || !signals.send(
                         first.name(), ofCommand.stream().map(Entry::pid).toList())) {
             ofCommand.removeIf(member -> !signal(member, false));
         }
@@ -258,7 +260,7 @@ final class ProcessTree {
             members.forEach(member -> groups.add(member.group()));
             groups.removeIf(group -> group <= 1 || group == own);
             // Where it cannot be done the next round tries each pid again.
-            SignalShell.send("KILL", groups.stream().map(group -> -group).toList());
+            signals.send("KILL", groups.stream().map(group -> -group).toList());
         } catch (IOException noTable) {
             // the next round tries each pid again
         }

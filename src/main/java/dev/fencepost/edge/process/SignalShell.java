@@ -12,8 +12,7 @@ import org.jspecify.annotations.Nullable;
  * A shell that stands ready to send signals: the JVM sends only two of them, and none to a group. To start one for each run's end would
  * take longer than the rest of that end, and is not possible where the limit of processes is reached.
  *
- * <p>There is one for this JVM, made at the first need. It ends with the JVM, since its input does. Safe for use by many threads, one
- * after the other.
+ * <p>It is made at the first need, and ends with the JVM, since its input does. Safe for use by many threads, one after the other.
  */
 final class SignalShell {
 
@@ -24,9 +23,7 @@ final class SignalShell {
     private static final long LIMIT_NANOS = 1_000_000_000;
     private static final long BETWEEN_LOOKS_NANOS = 100_000;
 
-    private static @Nullable Process shell;
-
-    private SignalShell() {}
+    private @Nullable Process shell;
 
     /**
      * Sends a signal to each of these; one that is not there is passed over.
@@ -35,7 +32,7 @@ final class SignalShell {
      * @param pids a negative one is a group, which the kernel signals in one step
      * @return whether the shell has done so; it may have even if not
      */
-    static synchronized boolean send(String signal, Collection<Long> pids) throws InterruptedException {
+    synchronized boolean send(String signal, Collection<Long> pids) throws InterruptedException {
         String line = pids.stream().map(String::valueOf).collect(Collectors.joining(" ", signal + " ", "\n"));
         for (int tries = 0; tries < 2; tries++) { // the one at hand may have been killed by somebody
             try {
@@ -54,7 +51,7 @@ final class SignalShell {
         return false;
     }
 
-    private static @Nullable Process ready() throws IOException {
+    private @Nullable Process ready() throws IOException {
         Process known = shell;
         if (known != null && known.isAlive()) {
             return known;
@@ -86,7 +83,7 @@ final class SignalShell {
         return from.read() >= 0;
     }
 
-    private static void forget() {
+    private void forget() {
         if (shell != null) {
             shell.destroyForcibly();
             shell = null;

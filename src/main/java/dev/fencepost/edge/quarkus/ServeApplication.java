@@ -10,6 +10,7 @@ import jakarta.inject.Inject;
 import java.io.IOException;
 import java.nio.file.Path;
 import org.jboss.logging.Logger;
+import sun.misc.Signal;
 
 /** The life of the service inside Quarkus: start, wait for a signal, drain. */
 public final class ServeApplication implements QuarkusApplication {
@@ -28,10 +29,28 @@ public final class ServeApplication implements QuarkusApplication {
 
     /** Boots Quarkus and returns when the service has ended; the process ends with the service's exit code. */
     public static void boot(ServeArguments arguments) {
+        // Until the service takes them over. Nothing has begun yet; and the end of a JVM in order would wait for a boot
+        // that waits for
+        // the end of the service.
+        Signal.handle(new Signal("TERM"), signal -> Runtime.getRuntime().halt(0));
+        Signal.handle(new Signal("INT"), signal -> Runtime.getRuntime().halt(0));
         Quarkus.run(
                 ServeApplication.class,
-                (code, failure) -> System.exit(failure == null ? code : 1),
+                (code, failure) -> {
+                    if (failure != null) { // perhaps before there was a log
+                        System.err.println("fencepost serve: it could not start: " + reason(failure));
+                    }
+                    System.exit(failure == null ? code : 1);
+                },
                 arguments.asArguments());
+    }
+
+    private static String reason(Throwable failure) {
+        Throwable first = failure;
+        while (first.getCause() != null && first.getCause() != first) {
+            first = first.getCause();
+        }
+        return first.getMessage() == null ? first.toString() : first.getMessage();
     }
 
     @Override

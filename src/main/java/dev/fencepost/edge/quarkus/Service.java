@@ -173,6 +173,8 @@ public class Service {
                 file.path(),
                 crew.children().guard());
         file.warnings().forEach(warning -> LOG.warn(warning.text()));
+        Signal.handle(new Signal("TERM"), signal -> stop());
+        Signal.handle(new Signal("INT"), signal -> stop());
         node.start();
         beSupervised(node, reload, assembly, journal);
         node.whenReloadIsOrdered(() -> reload.soon("fencepost reload"));
@@ -180,8 +182,6 @@ public class Service {
                 .virtualThread(
                         "jobs-file", () -> reload.watch(() -> fileInForce().reloadOnChange()));
         Signal.handle(new Signal("HUP"), signal -> reload.soon("SIGHUP"));
-        Signal.handle(new Signal("TERM"), signal -> stop());
-        Signal.handle(new Signal("INT"), signal -> stop());
         scheduleWakes(node);
         assembly.spawner().platformThread("wake-watch", () -> watchWakes(node, assembly.time()));
         node.wake();

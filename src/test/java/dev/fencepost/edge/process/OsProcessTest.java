@@ -387,7 +387,7 @@ class OsProcessTest {
 
     @Test
     void manyRunsLeaveNoFileAndNoThread() throws Exception {
-        new Bench(directory, guard).run("true");
+        new Bench(directory, bench).run("true"); // after which its children have the shell that sends signals
         System.gc(); // closes what earlier tests left to the collector
         int before = openFiles();
         for (int round = 0; round < 4; round++) {

@@ -57,6 +57,15 @@ class RefusedStartIT {
     }
 
     @Test
+    void aFolderForTemporaryFilesThatCannotBeWrittenIsNamed() {
+        try (Scene scene = Scene.sqlite(folder)) {
+            scene.jobs(JOBS);
+            scene.variable("FENCEPOST_JAVA_OPTS", "-Djava.io.tmpdir=/proc");
+            assertRefused(scene.serve("a"), 1, "it could not start", "/proc/");
+        }
+    }
+
+    @Test
     void aBadJobsFileIsRefusedWithFileLineAndColumn() {
         try (Scene scene = Scene.sqlite(folder)) {
             scene.jobs("""

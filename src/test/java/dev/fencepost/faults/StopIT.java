@@ -46,6 +46,21 @@ class StopIT {
     @TempDir
     Path folder;
 
+    /** At whatever point it comes: before the program has begun to listen for it, the JVM ends as any program does. */
+    @Test
+    void aSignalDuringTheStartEndsItSoon() {
+        try (Scene scene = Scene.sqlite(folder)) {
+            scene.jobs("jobs:\n  work:\n    every: 1h\n    command: ['true']\n");
+            for (int millis = 100; millis <= 1_500; millis += 200) {
+                ServeProcess service = scene.serve("a");
+                Wait.sleep(Duration.ofMillis(millis)); // into its start
+                service.signal("TERM");
+                int code = service.awaitExit(SLACK);
+                assertTrue(code == 0 || code == 143, () -> code + ": " + service.said());
+            }
+        }
+    }
+
     @Test
     void aShortRunIsWaitedForAndTheServiceEndsWithZero() {
         try (Scene scene = Scene.sqlite(folder)) {

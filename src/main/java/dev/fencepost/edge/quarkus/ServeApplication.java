@@ -8,6 +8,7 @@ import io.quarkus.runtime.Quarkus;
 import io.quarkus.runtime.QuarkusApplication;
 import jakarta.inject.Inject;
 import java.io.IOException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Path;
 import org.jboss.logging.Logger;
 import sun.misc.Signal;
@@ -49,6 +50,9 @@ public final class ServeApplication implements QuarkusApplication {
         Throwable first = failure;
         while (first.getCause() != null && first.getCause() != first) {
             first = first.getCause();
+        }
+        if (first instanceof FileSystemException file) { // whose text is mostly the name alone
+            return file.getFile() + " cannot be used" + (file.getReason() == null ? "" : ": " + file.getReason());
         }
         return first.getMessage() == null ? first.toString() : first.getMessage();
     }

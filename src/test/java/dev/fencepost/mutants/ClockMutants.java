@@ -155,11 +155,14 @@ final class ClockMutants {
                                 "return Kind.UNAVAILABLE;")
                         .seenBy("store.PostgresTrapsTest", "aConnectionThatDiesAtTheCommitLeavesTheOutcomeUnknown"),
                 mutant("PostgreSQL: after a promotion tokens go on from what the standby had")
-                        .java("edge/jdbc/Dialect", "timelineKnown ? FENCE_BY_TIMELINE : \"fence + 1\"", "\"fence + 1\"")
+                        .java(
+                                "edge/jdbc/Dialect",
+                                "timelineKnown ? FENCE_BY_TIMELINE.formatted(alias) : alias",
+                                "alias")
                         .seenBy("store.PostgresTrapsTest", "aNewTimelineBeginsWhereItsPredecessorNeverWas")
                         .seenBy("store.PostgresWorkTrapsTest", "aNewTimelineBeginsWhereItsPredecessorNeverWas"),
                 mutant("PostgreSQL: a token follows the timeline even where that falls")
-                        .sqlOf("Dialect", "greatest(fence + 1, ((('x'", "greatest(0, ((('x'")
+                        .sqlOf("Dialect", "greatest(%sfence + 1, ((('x'", "greatest(0, ((('x'")
                         .seenBy("store.PostgresTrapsTest", "aNewTimelineBeginsWhereItsPredecessorNeverWas"),
                 mutant("PostgreSQL: renewals wait in the pool of everything else")
                         .java("edge/jdbc/PostgresDatabase", "urgency == Urgency.URGENT ? urgent : normal", "normal")

@@ -86,7 +86,7 @@ final class ManyJobsMutants {
                                 "TickBatches",
                                 "where l.resource = w.job returning e.ended",
                                 "where true returning e.ended")
-                        .seenOnPostgres("Bystanders", "ofARun"),
+                        .seenBy(BATCHES, "eachCompletionIsJudgedByItself"),
                 mutant("what a batch did not complete is told as stored")
                         .java("edge/jdbc/TickBatches", "&& stored.contains(each.lease().runId().toString())", "")
                         .seenBy(BATCHES, "eachCompletionIsJudgedByItself"),

@@ -102,7 +102,7 @@ final class TickMutants {
                 mutant("a completion that nothing follows is stored without a look at what it found")
                         .java("edge/jdbc/JdbcTicks", "return answers.get(1).first() != null;", "return true;")
                         .seenBySimulation(2)
-                        .seenByContract("Store", "aSecondCompletionChangesNothing"),
+                        .seenOnSqlite("Store", "aSecondCompletionChangesNothing"),
                 mutant("an accepted completion leaves no event")
                         .sqlOf(
                                 "JdbcTicks",

@@ -43,6 +43,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Nested;
@@ -251,6 +252,7 @@ class SqliteFileTest {
 
         @Test
         void theEndOfAGrantCountsFromAfterTheWait() throws Exception {
+            site.store().release(granted("r")); // so that a claim of it is one call
             Connection busy = lock();
             Future<Claim> claim = threads.submit(() -> site.store().claim("r", BEN, StoreContract.newRun(), TTL));
             assertThrows(TimeoutException.class, () -> claim.get(100, TimeUnit.MILLISECONDS));
@@ -305,11 +307,13 @@ class SqliteFileTest {
                             site.store().start(job, Slot.at(site.store().now()), ANNA, StoreContract.newRun(), false))
                     .lease();
             Lease lease = granted("r");
+            List<String> others =
+                    IntStream.range(0, 5).mapToObj(i -> "claim " + i).toList();
+            others.forEach(resource -> site.store().release(granted(resource)));
             List<String> order = new CopyOnWriteArrayList<>();
             Connection busy = lock();
             List<Future<?>> waiting = new ArrayList<>();
-            for (int i = 0; i < 5; i++) {
-                String resource = "claim " + i;
+            for (String resource : others) {
                 waiting.add(threads.submit(() -> {
                     site.store().claim(resource, BEN, StoreContract.newRun(), TTL);
                 }));

@@ -166,7 +166,7 @@ class ShellsTest {
                 ".SS fencepost work claim\\-many [OPTIONS] ID",
                 "\\fB\\-\\-config\\fR=\\fIFILE\\fR",
                 "\\fB\\-\\-fresh\\fR\n",
-                "Default: 8787.",
+                "Default: plain.",
                 ".SH EXIT STATUS\n",
                 ".TP\n\\fB78\\fR\n")) {
             assertTrue(page.contains(text), text + "\n" + page);

@@ -66,7 +66,7 @@ final class DoctorCommand implements Callable<Integer> {
             names = "--port",
             paramLabel = "PORT",
             description = "Port that the service has, or is to have. Else $FENCEPOST_PORT, else 8787.")
-    private @Nullable Integer option;
+    private @Nullable Integer writtenPort;
 
     private int port;
 
@@ -78,7 +78,7 @@ final class DoctorCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        port = shared.port(option);
+        port = shared.port(writtenPort);
         Spawner spawner =
                 new SystemThreads(new TerseJournal(shared.surroundings().err()));
         Checkup checkup = new Checkup(spawner, shared.json() ? verdict -> {} : this::print);

@@ -331,10 +331,7 @@ final class LeaseCommand implements Runnable {
                     : (view.isLive() ? "held by " : "last held by ") + view.owner() + " until "
                             + seconds(view.expiresAt());
             err.println(Printable.text(resource + ": " + holder + ", token " + view.fence()));
-            err.print("Break the lease? [y/N] ");
-            err.flush();
-            String answer = answers.readLine();
-            return answer != null && List.of("y", "yes").contains(answer.strip().toLowerCase(Locale.ROOT));
+            return shared.surroundings().agrees(answers, "Break the lease?");
         }
     }
 

@@ -54,7 +54,7 @@ final class ServeCommand implements Callable<Integer> {
             names = "--port",
             paramLabel = "PORT",
             description = "Port of health, metrics and the API. Else $FENCEPOST_PORT, else 8787.")
-    private @Nullable Integer option;
+    private @Nullable Integer writtenPort;
 
     private int port;
 
@@ -87,7 +87,7 @@ final class ServeCommand implements Callable<Integer> {
 
     /** Apart, so that the jobs file, which the service reads anew, does not stay in memory. */
     private Prepared prepare() throws IOException {
-        port = shared.port(option);
+        port = shared.port(writtenPort);
         JobsFile file = shared.jobsFile();
         shared.store(file); // a bad --store is told before anything starts
         Path stateDir = shared.stateDir();

@@ -15,7 +15,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
-import java.util.Locale;
 import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -198,10 +197,7 @@ final class StoreBump implements Callable<Integer> {
                                         Duration.between(known.newest(), known.now())
                                                 .toSeconds())))
                                 + " ago"));
-        err.print("Raise every token to " + fence + "? [y/N] ");
-        err.flush();
-        String answer = answers.readLine();
-        return answer != null && List.of("y", "yes").contains(answer.strip().toLowerCase(Locale.ROOT));
+        return shared.surroundings().agrees(answers, "Raise every token to " + fence + "?");
     }
 
     private void done(StoreUrl url, Tokens.Raised raised) {

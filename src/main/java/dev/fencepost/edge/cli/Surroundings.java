@@ -1,11 +1,14 @@
 package dev.fencepost.edge.cli;
 
 import java.io.BufferedReader;
+import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.InstantSource;
+import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -100,5 +103,13 @@ public record Surroundings(
             InstantSource wallClock,
             boolean terminal) {
         this(out, err, environment, workingDir, wallClock, terminal, terminal, terminal, null);
+    }
+
+    /** Asks a person; nothing but y and yes agrees. */
+    boolean agrees(BufferedReader person, String question) throws IOException {
+        err.print(question + " [y/N] ");
+        err.flush();
+        String answer = person.readLine();
+        return answer != null && List.of("y", "yes").contains(answer.strip().toLowerCase(Locale.ROOT));
     }
 }

@@ -43,7 +43,7 @@ interface Database extends AutoCloseable {
      * A durable transaction that changes whole tables, by a person's order: it may take minutes, and what it has locked
      * stays locked so long.
      */
-    <T> T patiently(String operation, Work<T> work);
+    <T> T writePatiently(String operation, Work<T> work);
 
     /**
      * A durable transaction that is decided by its statements alone, so that one call of the server is enough for it. What cannot be

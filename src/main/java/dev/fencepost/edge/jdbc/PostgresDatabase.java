@@ -124,11 +124,11 @@ final class PostgresDatabase implements Database {
 
     @Override
     public <T> T readPatiently(String operation, Work<T> work) {
-        return patiently(operation, work);
+        return writePatiently(operation, work);
     }
 
     @Override
-    public <T> T patiently(String operation, Work<T> work) {
+    public <T> T writePatiently(String operation, Work<T> work) {
         try (AgroalDataSource patient = patientPool.open()) {
             return transaction(operation, patient, work);
         } catch (SQLException e) {

@@ -274,7 +274,7 @@ final class SqliteDatabase implements Database {
 
     /** On a connection of its own, with the write lock from the beginning: others wait for it, or give up by their own limits. */
     @Override
-    public <T> T patiently(String operation, Work<T> work) {
+    public <T> T writePatiently(String operation, Work<T> work) {
         try (AgroalDataSource own = pool(file, 1);
                 Writing whole = new Writing(own.getConnection())) {
             return alone(operation, work, whole);

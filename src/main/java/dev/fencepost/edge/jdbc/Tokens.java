@@ -94,7 +94,7 @@ public final class Tokens {
     public Raised raise(long fence, String reason, String by) {
         Params params =
                 Params.of("fence", fence).and("reason", reason).and("by", by).and("ttl", 0L);
-        return database.patiently("raise tokens", session -> {
+        return database.writePatiently("raise tokens", session -> {
             Long highest = Objects.requireNonNull(
                             session.run(KNOWN, Params.none()).getFirst().first())
                     .optionalNumber("fence");

@@ -30,9 +30,8 @@ public final class ServeApplication implements QuarkusApplication {
 
     /** Boots Quarkus and returns when the service has ended; the process ends with the service's exit code. */
     public static void boot(ServeArguments arguments) {
-        // Until the service takes them over. Nothing has begun yet; and the end of a JVM in order would wait for a boot
-        // that waits for
-        // the end of the service.
+        // Until the service takes them over. Nothing has begun yet; and a JVM that ends in order would wait for a boot
+        // that waits for the end of the service.
         Signal.handle(new Signal("TERM"), signal -> Runtime.getRuntime().halt(0));
         Signal.handle(new Signal("INT"), signal -> Runtime.getRuntime().halt(0));
         Quarkus.run(

@@ -26,7 +26,6 @@ import java.time.Instant;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.Callable;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.regex.Matcher;
 import java.util.stream.Collectors;
@@ -140,7 +139,10 @@ class CycleBench {
                     "tick, " + size,
                     List.of(
                             new Contestant("Fencepost", () -> slices.perSecond(clients, i -> ticks(store, i))),
-                            new Contestant("pgbench, same statements", () -> pgbench(server, clients)),
+                            new Contestant(
+                                    "pgbench, same statements",
+                                    () -> makeLeases(connection, clients),
+                                    () -> pgbench(server, connection, clients)),
                             new Contestant(
                                     "ShedLock 7.5.0, lock and unlock alone",
                                     () -> slices.perSecond(clients, i -> locks(shedLock, i, false))),
@@ -170,14 +172,28 @@ class CycleBench {
         }
     }
 
-    /** A new name for the jobs of each slice, so that the token of a run is its number. */
-    private double pgbench(DurablePostgres server, int clients) throws Exception {
-        String bench = "bench=" + ThreadLocalRandom.current().nextInt(Integer.MAX_VALUE);
-        double rate =
-                server.pgbench(folder, script(), clients, List.of("-t", "" + transactions, "-D", "k=0", "-D", bench));
+    /** The jobs of each slice are new ones, so that the token of a run is its number; their rows are there, as after a first claim. */
+    private void makeLeases(Connection connection, int clients) {
+        prefix = "pgbench-" + numbers.incrementAndGet() + "-";
+        Script.run(
+                connection,
+                "insert into lease (resource, fence) select '" + prefix + "' || n, 0 from generate_series(0, "
+                        + (clients - 1) + ") n");
+    }
+
+    private double pgbench(DurablePostgres server, Connection connection, int clients) throws Exception {
+        double rate = server.pgbench(
+                folder, script(), clients, List.of("-t", "" + transactions, "-D", "k=0", "-D", "prefix=" + prefix));
+        long stored = Script.count(
+                connection, "select count(*) from tick where job like '" + prefix + "%' and outcome = 'SUCCEEDED'");
+        if (stored != (long) transactions * clients) {
+            throw new IllegalStateException(stored + " ticks were stored of " + transactions * clients);
+        }
         transactions = Math.max(5, (int) (rate * SLICE.toMillis() / 1_000 / clients));
         return rate;
     }
+
+    private String prefix = "";
 
     /** Of each client of the next slice: it knows numbers only, and the rate says how many fill a slice. */
     private int transactions = 20;
@@ -197,31 +213,37 @@ class CycleBench {
     private static String withValues(String statement) {
         String text = statement;
         String[] values = {
-            "jobs", "array['pgbench-' || (:bench)::text || '-' || (:client_id)::text]",
-            "slot_keys", "array['slot-' || (:k)::text]",
-            "slot_ats", "array[clock_timestamp()]",
-            "owners", "array['bench']",
-            "run_ids", "array['run-' || (:r)::text]",
-            "ttls", "array[600000]",
-            "resource", "('pgbench-' || (:bench)::text || '-' || (:client_id)::text)",
+            "jobs", oneOf("(:prefix)::text || (:client_id)::text"),
+            "slot_keys", oneOf("'slot-' || (:k)::text"),
+            "slot_ats", oneOf("clock_timestamp()"),
+            "owners", oneOf("'bench'"),
+            "run_ids", oneOf("'run-' || (:r)::text"),
+            "ttls", oneOf("600000"),
+            "ttl", "600000",
+            "resource", "((:prefix)::text || (:client_id)::text)",
             "run_id", "('run-' || (:r)::text)",
             "owner", "'bench'",
             "fence", "(:k)::bigint",
-            "fences", "array[(:k)::bigint]",
-            "outcomes", "array['SUCCEEDED']",
-            "closes", "array[true]",
-            "counted", "array[true]",
-            "exit_codes", "array[0]",
-            "signals", "array[null]",
-            "reasons", "array[null]",
-            "results", "array[null]",
-            "output_tails", "array[null]",
-            "classifications", "array[null]"
+            "fences", oneOf("(:k)::bigint"),
+            "outcomes", oneOf("'SUCCEEDED'"),
+            "closes", oneOf("true"),
+            "counted", oneOf("true"),
+            "exit_codes", oneOf("0"),
+            "signals", oneOf("'null'"),
+            "reasons", oneOf("'null'"),
+            "results", oneOf("'null'"),
+            "output_tails", oneOf("'null'"),
+            "classifications", oneOf("'null'")
         };
         for (int i = 0; i < values.length; i += 2) {
             text = text.replaceAll("(?<!:):" + values[i] + "\\b", Matcher.quoteReplacement(values[i + 1]));
         }
         return text + ";\n";
+    }
+
+    /** An array as the driver sends it: the server plans for what it does not know. */
+    private static String oneOf(String value) {
+        return "('{' || " + value + " || '}')";
     }
 
     /** Beside what the bare driver needs for as many durable commits of one small row. */

@@ -51,7 +51,7 @@ final class ManyJobsMutants {
 
                 // ---- completions
                 mutant("a batch completes after the end of the lease")
-                        .sqlOf("TickBatches", "a.ended_at is null and {live o}", "a.ended_at is null")
+                        .sqlOf("TickBatches", "a.run_id = r.run_id and {live r}", "a.run_id = r.run_id")
                         .seenOnPostgres("Store", "itCountsUntilTheLastInstantOfTheLeaseAndNoLonger"),
                 mutant("a batch completes whoever has the lease")
                         .sqlOf(
@@ -67,7 +67,10 @@ final class ManyJobsMutants {
                         .sqlOf("TickBatches", "and a.fence = w.fence and a.owner = w.owner", "and a.owner = w.owner")
                         .seenOnPostgres("Store", "eachPartOfWhatALeaseShowsCounts"),
                 mutant("a batch ends an attempt that has an end")
-                        .sqlOf("TickBatches", "a.ended_at is null and {live o}", "{live o}")
+                        .sqlOf(
+                                "TickBatches",
+                                "and a.owner = w.owner and a.ended_at is null for update",
+                                "and a.owner = w.owner for update")
                         .seenOnPostgres("Store", "anAttemptWithAnEndIsNotEndedAgain"),
                 mutant("a batch closes a tick that has an outcome")
                         .sqlOf("TickBatches", "where t.outcome is null for update of t", "where true for update of t")

@@ -52,7 +52,7 @@ final class TickBatches {
     private static final Duration SHORT_PATIENCE = Duration.ofSeconds(2);
 
     /** Of a result and of the end of an output: more would make the others wait for it. */
-    private static final int LONGEST = 8 << 10;
+    private static final int LONGEST = 1 << 10;
 
     /**
      * The rows are locked, where nobody else has them, before anything is decided by them. The later parts see what was committed when
@@ -114,8 +114,8 @@ final class TickBatches {
             returning\s""" + JdbcLeases.VIEW_COLUMNS + ", 1 as number, {now} as now, b.slot_at, b.without_effects");
 
     /**
-     * The lease is locked first, then the tick, each only where nobody else has it, and so both are seen as they are now; then the
-     * clock is looked at. All that follows depends on the attempt that was ended.
+     * The lease is locked first, then the tick, then the attempt, each only where nobody else has it, and so all are seen as they are
+     * now; then the clock is looked at. All that follows depends on the attempt that was ended.
      */
     static final Sql COMPLETE = Sql.of("""
             with wanted as (
@@ -131,13 +131,16 @@ final class TickBatches {
             open as materialized (
                 select t.job, h.expires_at from tick t join wanted w on w.job = t.job and w.slot_key = t.slot_key
                 join held h on h.resource = t.job where t.outcome is null for update of t skip locked),
+            running as materialized (
+                select a.run_id, o.expires_at from attempt a join wanted w on w.run_id = a.run_id join open o on o.job = w.job
+                where a.job = w.job and a.slot_key = w.slot_key and a.fence = w.fence and a.owner = w.owner
+                    and a.ended_at is null for update of a skip locked),
             ended as (
                 update attempt a set ended_at = {now}, outcome = w.outcome, counted = w.counted, exit_code = w.exit_code,
                     signal = w.signal, reason = w.reason, result = w.result, output_tail = w.output_tail,
                     classification = w.classification
-                from wanted w join open o on o.job = w.job
-                where a.job = w.job and a.slot_key = w.slot_key and a.run_id = w.run_id and a.fence = w.fence
-                    and a.owner = w.owner and a.ended_at is null and {live o}
+                from wanted w join running r on r.run_id = w.run_id
+                where a.run_id = r.run_id and {live r}
                 returning a.run_id as ended),
             closed as (
                 update tick t set outcome = w.outcome, ended_at = {now}, reason = w.reason

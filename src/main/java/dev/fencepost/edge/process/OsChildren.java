@@ -74,6 +74,9 @@ public final class OsChildren implements Children {
         this.runnerEnvironment = Map.copyOf(runnerEnvironment);
         this.foreground = foreground;
         this.guard = Guard.detect(runnerEnvironment);
+        if (!guard.isNamespace()) { // which has no group to be killed at a run's end
+            signals.prepare();
+        }
     }
 
     /** The incarnation that this process is, on this node. */

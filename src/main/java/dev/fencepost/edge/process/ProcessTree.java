@@ -7,7 +7,6 @@ import dev.fencepost.lease.RunId;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
@@ -141,7 +140,11 @@ final class ProcessTree {
         }
         if (first == Signal.TERM
                 || !signals.send(
-                        first.name(), ofCommand.stream().map(Entry::pid).toList())) {
+                        first.name(),
+                        () -> ofCommand.stream()
+                                .filter(ProcessTree::isStill)
+                                .map(Entry::pid)
+                                .toList())) {
             ofCommand.removeIf(member -> !signal(member, false));
         }
         return !ofCommand.isEmpty();
@@ -227,17 +230,22 @@ final class ProcessTree {
      * @return whether it was sent
      */
     static boolean signal(Entry member, boolean kill) {
-        try {
-            Entry now = ProcessTable.of(member.pid());
-            if (now == null || now.startTicks() != member.startTicks() || !now.isAlive()) {
-                return false;
-            }
-        } catch (IOException noTable) {
+        if (!isStill(member)) {
             return false;
         }
         return ProcessHandle.of(member.pid())
                 .map(process -> kill ? process.destroyForcibly() : process.destroy())
                 .orElse(false);
+    }
+
+    /** Whether the pid still means this process, and it lives. */
+    private static boolean isStill(Entry member) {
+        try {
+            Entry now = ProcessTable.of(member.pid());
+            return now != null && now.startTicks() == member.startTicks() && now.isAlive();
+        } catch (IOException noTable) {
+            return false;
+        }
     }
 
     private void killRootBlindly() {
@@ -248,21 +256,29 @@ final class ProcessTree {
 
     /**
      * Kills the group of the root and those of the given processes. A group is killed by the kernel in one step, so that no member can
-     * fork in between.
+     * fork in between. Where it cannot be done the next round tries each pid again.
      */
-    private void killGroups(Collection<Entry> members) throws InterruptedException {
+    private void killGroups(List<Entry> members) throws InterruptedException {
+        signals.send("KILL", () -> groups(members));
+    }
+
+    /** Negative. The number of a group is reserved while anybody is in it, so it is a stranger's only if a process has that pid. */
+    private List<Long> groups(List<Entry> members) {
         try {
-            long own = ProcessTable.self().group();
             Set<Long> groups = new TreeSet<>();
             if (isOurs(ProcessTable.of(root))) {
                 groups.add(root);
             }
-            members.forEach(member -> groups.add(member.group()));
+            for (Entry member : members) {
+                if (isStill(member) || ProcessTable.of(member.group()) == null) {
+                    groups.add(member.group());
+                }
+            }
+            long own = ProcessTable.self().group();
             groups.removeIf(group -> group <= 1 || group == own);
-            // Where it cannot be done the next round tries each pid again.
-            signals.send("KILL", groups.stream().map(group -> -group).toList());
+            return groups.stream().map(group -> -group).toList();
         } catch (IOException noTable) {
-            // the next round tries each pid again
+            return List.of();
         }
     }
 }

@@ -4,7 +4,8 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
-import java.util.Collection;
+import java.util.List;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -12,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * A shell that stands ready to send signals: the JVM sends only two of them, and none to a group. To start one for each run's end would
  * take longer than the rest of that end, and is not possible where the limit of processes is reached.
  *
- * <p>It is made at the first need, and ends with the JVM, since its input does. Safe for use by many threads, one after the other.
+ * <p>It ends with the JVM, since its input does. Safe for use by many threads, one after the other.
  */
 final class SignalShell {
 
@@ -23,30 +24,40 @@ final class SignalShell {
     private static final long LIMIT_NANOS = 1_000_000_000;
     private static final long BETWEEN_LOOKS_NANOS = 100_000;
 
+    /** A line of so many is shorter than what a pipe takes at once. */
+    private static final int MOST_IN_A_LINE = 256;
+
     private @Nullable Process shell;
+
+    /** Starts the shell now, if it can be; otherwise the first signal does. */
+    synchronized void prepare() {
+        try {
+            ready();
+        } catch (IOException atTheFirstSignal) {
+            // which says so by its answer
+        }
+    }
 
     /**
      * Sends a signal to each of these; one that is not there is passed over.
      *
      * @param signal its name without SIG
-     * @param pids a negative one is a group, which the kernel signals in one step
+     * @param pids asked right before, perhaps more than once; a negative one is a group, which the kernel signals in one step
      * @return whether the shell has done so; it may have even if not
      */
-    synchronized boolean send(String signal, Collection<Long> pids) throws InterruptedException {
-        String line = pids.stream().map(String::valueOf).collect(Collectors.joining(" ", signal + " ", "\n"));
+    synchronized boolean send(String signal, Supplier<List<Long>> pids) throws InterruptedException {
         for (int tries = 0; tries < 2; tries++) { // the one at hand may have been killed by somebody
             try {
                 Process ready = ready();
                 if (ready == null) {
                     return false;
                 }
-                if (isDone(ready, line)) {
+                if (isDone(ready, signal, pids.get())) {
                     return true;
                 }
             } catch (IOException ended) {
                 // a new one, or none
             }
-            forget();
         }
         return false;
     }
@@ -68,7 +79,30 @@ final class SignalShell {
         return known;
     }
 
-    private static boolean isDone(Process ready, String line) throws IOException, InterruptedException {
+    /** A shell whose answer did not come is forgotten, whatever the reason: the answer would be taken for that to the next line. */
+    private boolean isDone(Process ready, String signal, List<Long> pids) throws IOException, InterruptedException {
+        boolean done = false;
+        try {
+            for (int from = 0; from < pids.size(); from += MOST_IN_A_LINE) {
+                List<Long> some = pids.subList(from, Math.min(from + MOST_IN_A_LINE, pids.size()));
+                if (!isAnswered(ready, line(signal, some))) {
+                    return false;
+                }
+            }
+            done = true;
+            return true;
+        } finally {
+            if (!done) {
+                forget();
+            }
+        }
+    }
+
+    private static String line(String signal, List<Long> pids) {
+        return pids.stream().map(String::valueOf).collect(Collectors.joining(" ", signal + " ", "\n"));
+    }
+
+    private static boolean isAnswered(Process ready, String line) throws IOException, InterruptedException {
         OutputStream to = ready.getOutputStream();
         to.write(line.getBytes(StandardCharsets.US_ASCII));
         to.flush();

@@ -12,6 +12,7 @@ import java.nio.file.FileSystemException;
 import java.nio.file.Path;
 import org.jboss.logging.Logger;
 import sun.misc.Signal;
+import sun.misc.SignalHandler;
 
 /** The life of the service inside Quarkus: start, wait for a signal, drain. */
 public final class ServeApplication implements QuarkusApplication {
@@ -34,6 +35,7 @@ public final class ServeApplication implements QuarkusApplication {
         // that waits for the end of the service.
         Signal.handle(new Signal("TERM"), signal -> Runtime.getRuntime().halt(0));
         Signal.handle(new Signal("INT"), signal -> Runtime.getRuntime().halt(0));
+        Signal.handle(new Signal("HUP"), SignalHandler.SIG_IGN); // the file is about to be read anyway
         Quarkus.run(
                 ServeApplication.class,
                 (code, failure) -> {

@@ -81,6 +81,24 @@ inside apt-get install -y --no-install-recommends /fencepost.deb >>"$log" 2>&1 |
 inside fencepost validate --config /etc/fencepost/fencepost.yaml >>"$log" 2>&1 || fail "the jobs file of the package is refused"
 shown "apt-get install of $package: user, state directory, a jobs file that is valid"
 
+# An authority that the JDK of no build knows.
+inside openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=ours -addext subjectAltName=IP:127.0.0.1 \
+    -keyout /root/key.pem -out /usr/local/share/ca-certificates/ours.crt >>"$log" 2>&1 || fail "openssl req"
+inside openssl s_server -accept 127.0.0.1:0 -www -key /root/key.pem -cert /usr/local/share/ca-certificates/ours.crt >"$2/server" 2>&1 &
+port=
+for second in $(seq 20); do
+    port=$(sed -n 's/^ACCEPT .*://p' "$2/server")
+    [ -z "$port" ] || break
+    sleep 1
+done
+ask() {
+    inside fencepost health --url "https://127.0.0.1:$port" 2>&1 | tee -a "$log"
+}
+ask | grep -q 'certification path' || fail "a server of an authority that nobody knows was trusted"
+inside update-ca-certificates >>"$log" 2>&1 || fail update-ca-certificates
+ask | grep -q 'no health check: status 200' || fail "an authority of the machine is not trusted"
+shown "HTTPS trusts the authorities of the machine"
+
 cat >"$root/etc/fencepost/fencepost.yaml" <<'YAML'
 store: sqlite:/var/lib/fencepost/fencepost.db
 jobs:

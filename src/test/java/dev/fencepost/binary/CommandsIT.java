@@ -55,6 +55,8 @@ class CommandsIT {
                 """.formatted(Scene.oneSlot().stripTrailing()));
         scene.variable("FENCEPOST_CONFIG", folder.resolve("fencepost.yaml").toString());
         scene.variable("STATE_DIRECTORY", folder.resolve("a").toString());
+        // For the second service, which is refused: the usual port may be that of another one on this machine.
+        scene.variable("FENCEPOST_PORT", String.valueOf(ServeProcess.freePort()));
         // The poorest surroundings that there are, such as cron's.
         scene.variable("LC_ALL", "C");
         service = scene.serve("a").awaitReady();

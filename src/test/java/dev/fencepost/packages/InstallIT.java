@@ -49,7 +49,7 @@ class InstallIT {
                         folder.toString()));
         assertEquals(0, ended.code(), ended::said);
         assertEquals(
-                6,
+                7,
                 ended.said().lines().filter(line -> line.startsWith("shown: ")).count(),
                 ended::said);
     }

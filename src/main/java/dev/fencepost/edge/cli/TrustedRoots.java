@@ -13,6 +13,7 @@ import java.security.cert.CertificateFactory;
 import java.security.cert.X509Certificate;
 import java.util.Collection;
 import java.util.Map;
+import java.util.function.Function;
 import java.util.stream.Stream;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLEngine;
@@ -22,12 +23,19 @@ import javax.net.ssl.X509ExtendedTrustManager;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The certificates that HTTPS trusts where {@code SSL_CERT_FILE} names a file of them, as curl and openssl have it: they take the place of
- * those that came with the program. The file is read when a server shows its certificate, since most commands speak to none.
+ * The certificates that HTTPS trusts where {@code SSL_CERT_FILE} names a file of them, as curl and openssl have it, or else where the
+ * launcher of a package names those of the host: they take the place of those that came with the program. The file is read when a server
+ * shows its certificate, since most commands speak to none.
  */
 final class TrustedRoots extends X509ExtendedTrustManager {
 
     private static final String VARIABLE = "SSL_CERT_FILE";
+
+    /** Set by the launcher: the host's, taken where they are there. */
+    private static final String OF_THE_HOST = "fencepost.roots";
+
+    /** The JVM's own property; whoever sets it has chosen. */
+    private static final String CHOSEN = "javax.net.ssl.trustStore";
 
     private final Path file;
     private @Nullable X509ExtendedTrustManager loaded;
@@ -38,15 +46,28 @@ final class TrustedRoots extends X509ExtendedTrustManager {
 
     /** For the rest of the process. */
     static void apply(Map<String, String> environment, Path workingDir) {
-        String written = environment.getOrDefault(VARIABLE, "");
-        if (written.isEmpty()) {
+        Path file = file(environment, workingDir, System::getProperty);
+        if (file == null) {
             return;
         }
         try {
-            SSLContext.setDefault(context(workingDir.resolve(written)));
+            SSLContext.setDefault(context(file));
         } catch (GeneralSecurityException e) {
             throw new IllegalStateException("this JVM knows no TLS", e);
         }
+    }
+
+    /** Null for those that came with the program. A file that a person names is not looked for yet, and missed aloud later. */
+    static @Nullable Path file(
+            Map<String, String> environment, Path workingDir, Function<String, @Nullable String> properties) {
+        String written = environment.getOrDefault(VARIABLE, "");
+        if (!written.isEmpty()) {
+            return workingDir.resolve(written);
+        }
+        String ofTheHost = properties.apply(OF_THE_HOST);
+        return ofTheHost != null && properties.apply(CHOSEN) == null && Files.isReadable(Path.of(ofTheHost))
+                ? Path.of(ofTheHost)
+                : null;
     }
 
     static SSLContext context(Path file) throws GeneralSecurityException {

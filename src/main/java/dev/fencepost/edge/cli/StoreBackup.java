@@ -16,6 +16,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -32,7 +33,7 @@ import picocli.CommandLine.Parameters;
         footer = {
             "",
             "Examples:",
-            "  fencepost store backup /var/backups/fencepost-$(date +%F).db",
+            "  fencepost store backup /var/backups/fencepost-$(date +%%F).db",
             "  fencepost store backup /var/backups/fencepost.db --force --json"
         })
 final class StoreBackup implements Callable<Integer> {
@@ -74,7 +75,10 @@ final class StoreBackup implements Callable<Integer> {
                     Finding.quote(target.toString()) + " is a directory\n    name a file in it, such as "
                             + shown(target.resolve(source.getFileName())));
         }
-        if (isSame(source, target)) {
+        if (Files.exists(target) && !Files.isRegularFile(target)) { // --force would put a file in the place of a device
+            throw new CommandFailure(ExitCode.USAGE, shown(target) + " is no plain file\n    name another one");
+        }
+        if (isSame(source, target) || isBeside(source, target)) {
             throw new CommandFailure(ExitCode.USAGE, shown(target) + " is the store itself\n    name another file");
         }
         if (Files.exists(target) && !force) {
@@ -136,7 +140,8 @@ final class StoreBackup implements Callable<Integer> {
             }
         } catch (StoreException e) {
             throw new CommandFailure(
-                    ExitCode.FAILED, "no backup was made: " + Printable.text(String.valueOf(e.getMessage())));
+                    ExitCode.FAILED,
+                    "no backup was made: " + shown(target) + ": " + Printable.text(String.valueOf(e.getMessage())));
         } finally {
             for (String more : List.of("", "-wal", "-shm")) {
                 Files.deleteIfExists(copy.resolveSibling(copy.getFileName() + more));
@@ -175,6 +180,12 @@ final class StoreBackup implements Callable<Integer> {
         } catch (IOException e) {
             return false;
         }
+    }
+
+    /** What belongs to the store, so that a copy in its place would damage it. */
+    private static boolean isBeside(Path source, Path target) {
+        return Stream.of("-wal", "-shm", "-journal")
+                .anyMatch(end -> target.equals(source.resolveSibling(source.getFileName() + end)));
     }
 
     private static String pgWords(StoreUrl url) {

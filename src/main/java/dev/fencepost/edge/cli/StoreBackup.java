@@ -16,6 +16,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -60,7 +61,7 @@ final class StoreBackup implements Callable<Integer> {
                     ExitCode.USAGE,
                     url.display()
                             + " is a PostgreSQL: its own programs make its backups, in the version of the server\n"
-                            + "    pg_dump --format=custom --file=" + shown(file) + " " + pgWords(url)
+                            + "    pg_dump --format=custom --file=" + word(file.toString()) + " " + word(pgAddress(url))
                             + "\n    after a restore: fencepost store bump, see src/docs/backup-and-upgrade.md");
         }
         if (!Files.exists(source)) {
@@ -188,9 +189,21 @@ final class StoreBackup implements Callable<Integer> {
                 .anyMatch(end -> target.equals(source.resolveSibling(source.getFileName() + end)));
     }
 
-    private static String pgWords(StoreUrl url) {
-        String place = url.jdbcUrl().replaceFirst("^jdbc:", "").replaceFirst("\\?.*$", "");
-        return "'" + (url.user() == null ? place : place.replaceFirst("//", "//" + url.user() + "@")) + "'";
+    /** The server as libpq knows it; of the parameters those of TLS, which have the same names there. */
+    private static String pgAddress(StoreUrl url) {
+        String[] parts = url.jdbcUrl().replaceFirst("^jdbc:", "").split("\\?", 2);
+        String place = url.user() == null
+                ? parts[0]
+                : "postgresql://" + url.user() + "@" + parts[0].substring("postgresql://".length());
+        String tls = Stream.of(parts.length == 1 ? new String[0] : parts[1].split("&", -1))
+                .filter(each -> each.startsWith("sslmode=") || each.startsWith("sslrootcert="))
+                .collect(Collectors.joining("&"));
+        return tls.isEmpty() ? place : place + "?" + tls;
+    }
+
+    /** As one word of a shell. */
+    private static String word(String text) {
+        return "'" + Printable.text(text).replace("'", "'\\''") + "'";
     }
 
     private static String shown(Path path) {

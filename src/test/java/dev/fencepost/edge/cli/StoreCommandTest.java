@@ -210,10 +210,16 @@ class StoreCommandTest {
     @Test
     void ofPostgresItSaysWhatMakesABackup() {
         CommandRun run = workplace.run(
-                "store", "backup", "b.dump", "--store", "postgresql://fence:secret@db1:5433/prod?sslmode=require");
+                "store",
+                "backup",
+                "it's b.dump",
+                "--store",
+                "postgresql://fence$1:secret@db1:5433/prod?targetServerType=primary&sslmode=require");
         assertEquals(ExitCode.USAGE, run.exitCode());
         assertTrue(
-                run.err().contains("pg_dump --format=custom --file=b.dump 'postgresql://fence@db1:5433/prod'"),
+                run.err()
+                        .contains("pg_dump --format=custom --file='it'\\''s b.dump'"
+                                + " 'postgresql://fence$1@db1:5433/prod?sslmode=require'\n"),
                 run.err());
         assertFalse(run.err().contains("secret"), run.err());
     }

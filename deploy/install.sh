@@ -62,9 +62,10 @@ target_of() { # link: where it leads, seen from its own folder
 }
 
 nobody_runs_it() {
+    real=$(readlink -f "$home" || echo "$home") # as the kernel says it, without links on the way
     for exe in /proc/[0-9]*/exe; do
         case $(readlink "$exe" 2>/dev/null || true) in
-            "$home"/*)
+            "$real"/*)
                 pid=${exe#/proc/}
                 die "process ${pid%/exe} runs out of $home; stop it first, and start it again afterwards"
                 ;;
@@ -99,10 +100,13 @@ esac
 
 work=$(mktemp -d)
 new=
+old=
 clean_up() {
+    [ -z "$old" ] || [ -e "$home" ] || mv "$old" "$home" # stopped between two renames
     rm -rf "$work" ${new:+"$new"}
 }
 trap clean_up EXIT
+trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
@@ -150,21 +154,18 @@ fi
 mkdir -p "$prefix/lib" || die "cannot write to $prefix; --prefix DIR takes another place"
 # Beside its place, so that it gets there by one rename. The times of the files are kept: the AOT caches need them.
 new=$(mktemp -d "$prefix/lib/.fencepost-new.XXXXXX") || die "cannot write to $prefix/lib; --prefix DIR takes another place"
-tar -xzpf "$file" -C "$new" --no-same-owner --strip-components=1 || die "$name cannot be unpacked"
+tar -xzp -C "$new" --no-same-owner --strip-components=1 -f - <"$file" || die "$name cannot be unpacked"
 chmod 755 "$new"
 said=$("$new/fencepost" --version 2>&1) || die "the program of $name does not run here: $said"
 
-old=
 if [ -e "$home" ]; then
     old=$prefix/lib/.fencepost-old.$$
     mv "$home" "$old"
 fi
-if ! mv "$new" "$home"; then
-    [ -z "$old" ] || mv "$old" "$home"
-    die "cannot write $home"
-fi
+mv "$new" "$home" || die "cannot write $home"
 new=
 [ -z "$old" ] || rm -rf "$old"
+old=
 
 for link in $links; do
     if [ -e "$prefix/$link" ] && [ ! -L "$prefix/$link" ]; then

@@ -1,7 +1,6 @@
 package dev.fencepost.binary;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.fencepost.faults.Scene;
@@ -126,26 +125,29 @@ class MonitoringIT {
                     "/q/metrics",
                     "/q/openapi",
                     "/q/health/well",
+                    "/q/health/",
+                    "/q/health%0a",
+                    "/q/health/ready%0a",
+                    "/Q/HEALTH",
+                    "/q/health;x",
                     "/q/health/../metrics",
+                    "/q/health/..;/metrics",
                     "/q/health%2f..%2fmetrics",
                     "/asked/q/metrics",
                     "/jobs/tick",
                     "/login",
                     "/live",
                     "/api/v1/work/items")) {
-                int code = send(port, "GET", path).statusCode();
-                assertTrue(code == 404 || code == 403 || code == 400, path + " answers " + code);
+                assertEquals(404, send(port, "GET", path).statusCode(), path);
             }
-            int posted = send(port, "POST", "/q/health").statusCode();
-            assertTrue(posted >= 403 && posted <= 405, () -> "POST answers " + posted);
+            assertEquals(404, send(port, "POST", "/q/health").statusCode(), "POST");
 
             service.signal("KILL");
             Wait.until(
                     SOON,
                     "DOWN when the service is away",
-                    () -> send(port, "GET", "/q/health").statusCode() >= 502);
-            HttpResponse<String> away = send(port, "GET", "/q/health");
-            assertTrue(away.statusCode() == 502 || away.statusCode() == 503, () -> "answers " + away.statusCode());
+                    () -> send(port, "GET", "/q/health").statusCode() == 503);
+            assertEquals("DOWN", send(port, "GET", "/q/health").body().strip());
         } finally {
             proxy.destroy();
             proxy.waitFor();

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -68,6 +69,23 @@ class ReloadIT {
             assertTrue(
                     status.lines().stream().anyMatch(line -> line.startsWith("a ") && line.contains("retired")),
                     status::said);
+            service.signal("TERM");
+            assertEquals(0, service.awaitExit(LIMIT), service::said);
+        }
+    }
+
+    /** Told by the node's id, which is written before the service boots. */
+    @Test
+    void aHangupDuringTheStartDoesNotEndIt() {
+        try (Scene scene = Scene.sqlite(folder)) {
+            scene.jobs("jobs:\n  a:\n    every: 1h\n    command: \"true\"\n");
+            ServeProcess service = scene.serve("a");
+            Wait.until(LIMIT, () -> "its id", () -> Files.exists(folder.resolve("a/node-id")));
+            for (int i = 0; i < 5; i++) {
+                Wait.sleep(Duration.ofMillis(250));
+                service.signal("HUP");
+            }
+            service.awaitReady();
             service.signal("TERM");
             assertEquals(0, service.awaitExit(LIMIT), service::said);
         }

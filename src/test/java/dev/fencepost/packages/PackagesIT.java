@@ -214,9 +214,12 @@ class PackagesIT {
                 .redirectError(ProcessBuilder.Redirect.DISCARD)
                 .start();
         try {
+            Path link = Files.createSymbolicLink(folder.resolve("link"), prefix);
             for (List<String> words : List.of(
                     List.of(install),
-                    List.of("sh", INSTALL.toString(), "--uninstall", "--prefix", prefix.toString()))) {
+                    List.of("sh", INSTALL.toString(), "--uninstall", "--prefix", prefix.toString()),
+                    List.of("sh", INSTALL.toString(), "--uninstall", "--prefix", prefix + "/"),
+                    List.of("sh", INSTALL.toString(), "--uninstall", "--prefix", link.toString()))) {
                 Tool ended = awaitRefusal(running, words);
                 assertNotEquals(0, ended.code());
                 assertTrue(ended.said().contains("process " + running.pid() + " runs out of"), ended::said);

@@ -355,6 +355,30 @@ class PostgresTrapsTest {
                 store.situation(job.id()).backlog().cursor());
     }
 
+    /** Two persons raise the tokens: the second finds what the first did, and takes nothing back. */
+    @Test
+    void tokensThatAnotherOneRaisesAtTheSameTimeDoNotFall() throws Exception {
+        Lease lease = granted(StoreContract.newName(), LONG);
+        long known = store.tokens().known().highest();
+        long high = known + 10_000;
+        Future<?> raising;
+        try (RowLock lock = new RowLock("update store_floor set fence = " + high, false)) {
+            lock.run("update lease set fence = " + high);
+            raising = threads.submit(() -> store.tokens().raise(known + 1_000, "put back", "me"));
+            awaitWaiting(raising);
+        }
+        try {
+            ExecutionException refused = assertThrows(ExecutionException.class, () -> answer(raising));
+            assertInstanceOf(IllegalArgumentException.class, refused.getCause());
+            assertEquals(String.valueOf(high), database.value("select fence from store_floor"));
+            assertEquals(
+                    String.valueOf(high),
+                    database.value("select fence from lease where resource = '" + lease.resource() + "'"));
+        } finally {
+            database.sql("update store_floor set fence = 0"); // for the tests after this one
+        }
+    }
+
     /** A slot that somebody is just opening again: clean-up waits for it, and looks at it again. */
     @Test
     void aSlotThatIsOpenedAgainWhileItIsCleanedUpStays() throws Exception {

@@ -94,16 +94,18 @@ class SqliteFileTest {
 
         @Test
         void aFileThatIsMadeIsForNobodyOutsideOwnerAndGroup() throws Exception {
-            Path open = Files.createDirectory(folder.resolve("open"));
-            Files.setPosixFilePermissions(open, PosixFilePermissions.fromString("rwxr-xr-x"));
-            Path file = open.resolve("f.db");
-            JdbcStore store = JdbcStore.sqlite(file, new ManualTime(Instant.EPOCH), new TestThreads());
-            store.prepare();
-            for (String name : List.of("f.db", "f.db-wal", "f.db-shm")) {
-                String rights = PosixFilePermissions.toString(Files.getPosixFilePermissions(open.resolve(name)));
-                assertTrue(rights.startsWith("rw-") && rights.endsWith("---"), name + " " + rights);
+            for (String name : List.of("open", "what?open")) {
+                Path open = Files.createDirectory(folder.resolve(name));
+                Files.setPosixFilePermissions(open, PosixFilePermissions.fromString("rwxr-xr-x"));
+                Path file = open.resolve("f.db");
+                JdbcStore store = JdbcStore.sqlite(file, new ManualTime(Instant.EPOCH), new TestThreads());
+                store.prepare();
+                for (String each : List.of("f.db", "f.db-wal", "f.db-shm")) {
+                    String rights = PosixFilePermissions.toString(Files.getPosixFilePermissions(open.resolve(each)));
+                    assertTrue(rights.startsWith("rw-") && rights.endsWith("---"), each + " " + rights);
+                }
+                store.close();
             }
-            store.close();
         }
 
         @Test

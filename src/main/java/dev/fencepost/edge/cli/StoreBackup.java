@@ -16,6 +16,8 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -32,7 +34,7 @@ import picocli.CommandLine.Parameters;
         footer = {
             "",
             "Examples:",
-            "  fencepost store backup /var/backups/fencepost-$(date +%F).db",
+            "  fencepost store backup /var/backups/fencepost-$(date +%%F).db",
             "  fencepost store backup /var/backups/fencepost.db --force --json"
         })
 final class StoreBackup implements Callable<Integer> {
@@ -59,7 +61,7 @@ final class StoreBackup implements Callable<Integer> {
                     ExitCode.USAGE,
                     url.display()
                             + " is a PostgreSQL: its own programs make its backups, in the version of the server\n"
-                            + "    pg_dump --format=custom --file=" + shown(file) + " " + pgWords(url)
+                            + "    pg_dump --format=custom --file=" + word(file.toString()) + " " + word(pgAddress(url))
                             + "\n    after a restore: fencepost store bump, see src/docs/backup-and-upgrade.md");
         }
         if (!Files.exists(source)) {
@@ -74,7 +76,10 @@ final class StoreBackup implements Callable<Integer> {
                     Finding.quote(target.toString()) + " is a directory\n    name a file in it, such as "
                             + shown(target.resolve(source.getFileName())));
         }
-        if (isSame(source, target)) {
+        if (Files.exists(target) && !Files.isRegularFile(target)) { // --force would put a file in the place of a device
+            throw new CommandFailure(ExitCode.USAGE, shown(target) + " is no plain file\n    name another one");
+        }
+        if (isSame(source, target) || isBeside(source, target)) {
             throw new CommandFailure(ExitCode.USAGE, shown(target) + " is the store itself\n    name another file");
         }
         if (Files.exists(target) && !force) {
@@ -136,7 +141,8 @@ final class StoreBackup implements Callable<Integer> {
             }
         } catch (StoreException e) {
             throw new CommandFailure(
-                    ExitCode.FAILED, "no backup was made: " + Printable.text(String.valueOf(e.getMessage())));
+                    ExitCode.FAILED,
+                    "no backup was made: " + shown(target) + ": " + Printable.text(String.valueOf(e.getMessage())));
         } finally {
             for (String more : List.of("", "-wal", "-shm")) {
                 Files.deleteIfExists(copy.resolveSibling(copy.getFileName() + more));
@@ -177,9 +183,27 @@ final class StoreBackup implements Callable<Integer> {
         }
     }
 
-    private static String pgWords(StoreUrl url) {
-        String place = url.jdbcUrl().replaceFirst("^jdbc:", "").replaceFirst("\\?.*$", "");
-        return "'" + (url.user() == null ? place : place.replaceFirst("//", "//" + url.user() + "@")) + "'";
+    /** What belongs to the store, so that a copy in its place would damage it. */
+    private static boolean isBeside(Path source, Path target) {
+        return Stream.of("-wal", "-shm", "-journal")
+                .anyMatch(end -> target.equals(source.resolveSibling(source.getFileName() + end)));
+    }
+
+    /** The server as libpq knows it; of the parameters those of TLS, which have the same names there. */
+    private static String pgAddress(StoreUrl url) {
+        String[] parts = url.jdbcUrl().replaceFirst("^jdbc:", "").split("\\?", 2);
+        String place = url.user() == null
+                ? parts[0]
+                : "postgresql://" + url.user() + "@" + parts[0].substring("postgresql://".length());
+        String tls = Stream.of(parts.length == 1 ? new String[0] : parts[1].split("&", -1))
+                .filter(each -> each.startsWith("sslmode=") || each.startsWith("sslrootcert="))
+                .collect(Collectors.joining("&"));
+        return tls.isEmpty() ? place : place + "?" + tls;
+    }
+
+    /** As one word of a shell. */
+    private static String word(String text) {
+        return "'" + Printable.text(text).replace("'", "'\\''") + "'";
     }
 
     private static String shown(Path path) {

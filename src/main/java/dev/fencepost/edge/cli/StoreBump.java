@@ -122,11 +122,21 @@ final class StoreBump implements Callable<Integer> {
                 shared.surroundings().err().println("nothing was changed");
                 return ExitCode.REFUSED;
             }
-            done(url, store.tokens().raise(fence, reason, OrderForms.by(shared)));
+            done(url, raised(store, fence));
         } catch (SchemaTooNewException e) {
             throw new CommandFailure(ExitCode.STORE_UNAVAILABLE, url.display() + ": " + e.getMessage());
         }
         return ExitCode.FINE;
+    }
+
+    private Tokens.Raised raised(JdbcStore store, long fence) {
+        try {
+            return store.tokens().raise(fence, reason, OrderForms.by(shared));
+        } catch (IllegalArgumentException notAbove) {
+            throw new CommandFailure(
+                    ExitCode.REFUSED,
+                    "somebody has raised the tokens meanwhile, and nothing was changed: " + notAbove.getMessage());
+        }
     }
 
     private static List<NodeView> alive(JdbcStore store) {

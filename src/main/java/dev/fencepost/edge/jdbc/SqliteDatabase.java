@@ -133,15 +133,19 @@ final class SqliteDatabase implements Database {
     }
 
     private static AgroalDataSource pool(Path file, int size) throws SQLException {
-        // Without the last one the driver searches every statement for an insert, to answer a question that nobody
-        // asks.
-        String url = "jdbc:sqlite:" + file + "?journal_mode=WAL&synchronous=FULL&foreign_keys=true&busy_timeout="
-                + BUSY_MILLIS + "&jdbc.get_generated_keys=false";
+        // Not behind the file in its address, where a name with a question mark in it would be cut.
         return AgroalDataSource.from(new AgroalDataSourceConfigurationSupplier()
                 .connectionPoolConfiguration(pool -> pool.maxSize(size)
                         .acquisitionTimeout(Duration.ofSeconds(5))
-                        .connectionFactoryConfiguration(factory -> factory.jdbcUrl(url)
+                        .connectionFactoryConfiguration(factory -> factory.jdbcUrl("jdbc:sqlite:" + file)
                                 .connectionProviderClassName("org.sqlite.JDBC")
+                                .jdbcProperty("journal_mode", "WAL")
+                                .jdbcProperty("synchronous", "FULL")
+                                .jdbcProperty("foreign_keys", "true")
+                                .jdbcProperty("busy_timeout", String.valueOf(BUSY_MILLIS))
+                                // Else the driver searches every statement for an insert, to answer a question that
+                                // nobody asks.
+                                .jdbcProperty("jdbc.get_generated_keys", "false")
                                 .trackJdbcResources(false))));
     }
 

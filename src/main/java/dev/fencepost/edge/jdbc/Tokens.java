@@ -30,15 +30,21 @@ public final class Tokens {
                 union all select max(ended_at) from attempt
                 union all select max(seen_at) from node) traces""");
 
+    /** Before the highest is asked for: of two that raise at the same time, the second must not take back what the first did. */
+    private static final Sql LOCK = Sql.of("select id from store_floor where id = 1 {for_update}");
+
     private static final Sql RAISE = Sql.of("update store_floor set fence = :fence where id = 1", """
             insert into job_event (at, job, kind, fence, reason, ordered_by)
             values ({now}, null, 'BUMPED', :fence, :reason, :by)""");
 
+    /** A promotion may have made one leap further since it was asked for. */
+    private static final String RAISED = "case when fence > :fence then fence else :fence end";
+
     /** Nobody holds anything any more. Attempts stay open: whoever claims next ends them, as those of a dead holder. */
-    private static final Sql LEASES = Sql.of("update lease set {set_released}, fence = :fence");
+    private static final Sql LEASES = Sql.of("update lease set {set_released}, fence = " + RAISED);
 
     /** Items that have ended keep theirs: one that is enqueued anew begins above the floor. */
-    private static final Sql ITEMS = Sql.of("update work_item set fence = :fence where ended_at is null");
+    private static final Sql ITEMS = Sql.of("update work_item set fence = " + RAISED + " where ended_at is null");
 
     private static final Sql CLAIMED =
             Sql.of("update work_item set {set_expiry} where state = 'CLAIMED' and {live work_item}");
@@ -95,6 +101,7 @@ public final class Tokens {
         Params params =
                 Params.of("fence", fence).and("reason", reason).and("by", by).and("ttl", 0L);
         return database.writePatiently("raise tokens", session -> {
+            session.one(LOCK, Params.none());
             Long highest = Objects.requireNonNull(
                             session.run(KNOWN, Params.none()).getFirst().first())
                     .optionalNumber("fence");

@@ -12,7 +12,6 @@ import java.nio.file.FileSystemException;
 import java.nio.file.Path;
 import org.jboss.logging.Logger;
 import sun.misc.Signal;
-import sun.misc.SignalHandler;
 
 /** The life of the service inside Quarkus: start, wait for a signal, drain. */
 public final class ServeApplication implements QuarkusApplication {
@@ -35,7 +34,8 @@ public final class ServeApplication implements QuarkusApplication {
         // that waits for the end of the service.
         Signal.handle(new Signal("TERM"), signal -> Runtime.getRuntime().halt(0));
         Signal.handle(new Signal("INT"), signal -> Runtime.getRuntime().halt(0));
-        Signal.handle(new Signal("HUP"), SignalHandler.SIG_IGN); // the file is about to be read anyway
+        Signal.handle(
+                new Signal("HUP"), signal -> {}); // the jobs file has not been read yet, and a JVM would end by it
         Quarkus.run(
                 ServeApplication.class,
                 (code, failure) -> {
@@ -61,6 +61,7 @@ public final class ServeApplication implements QuarkusApplication {
     @Override
     public int run(String... words) throws Exception {
         ServeArguments arguments = ServeArguments.of(words);
+        service.noteReloads();
         Reading reading = new JobsFileReader(
                         System.getenv(), Path.of("").toAbsolutePath(), new SystemTime().wallClock())
                 .read(arguments.jobsFile());

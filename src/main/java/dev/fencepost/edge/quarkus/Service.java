@@ -85,6 +85,7 @@ public class Service {
     private final CountDownLatch ended = new CountDownLatch(1);
     private final AtomicBoolean draining = new AtomicBoolean();
     private final AtomicBoolean forcing = new AtomicBoolean();
+    private volatile boolean reloadWanted;
     private volatile long drainingSince;
     private volatile int exitCode;
     private volatile @Nullable Running running;
@@ -112,6 +113,11 @@ public class Service {
         this.meters = meters;
         this.api = api;
         this.page = page;
+    }
+
+    /** The jobs file is being read for the start, and a SIGHUP from now on may be about a newer one. */
+    void noteReloads() {
+        Signal.handle(new Signal("HUP"), signal -> reloadWanted = true);
     }
 
     void start(ServeArguments arguments, JobsFile file) throws IOException {
@@ -182,6 +188,9 @@ public class Service {
                 .virtualThread(
                         "jobs-file", () -> reload.watch(() -> fileInForce().reloadOnChange()));
         Signal.handle(new Signal("HUP"), signal -> reload.soon("SIGHUP"));
+        if (reloadWanted) {
+            reload.soon("SIGHUP during the start");
+        }
         scheduleWakes(node);
         assembly.spawner().platformThread("wake-watch", () -> watchWakes(node, assembly.time()));
         node.wake();

@@ -1,5 +1,6 @@
 package dev.fencepost.edge.cli;
 
+import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -8,10 +9,13 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import picocli.CommandLine;
+import picocli.CommandLine.Model.CommandSpec;
 
 class MainTest {
 
@@ -58,6 +62,26 @@ class MainTest {
         assertTrue(run.out().contains("  fencepost " + command), run.out());
         assertTrue(run.out().contains("--state-dir"), run.out());
         assertFalse(run.out().contains("\u001b"), run.out());
+    }
+
+    /** Picocli takes them for formats, and complains on the error output of one that is none. */
+    @Test
+    void eachTextOfAHelpIsAFormat() {
+        checkFormats(CommandCasesTest.program());
+    }
+
+    private static void checkFormats(CommandLine command) {
+        CommandSpec spec = command.getCommandSpec();
+        Stream.concat(
+                        Stream.of(
+                                        spec.usageMessage().description(),
+                                        spec.usageMessage().footer())
+                                .flatMap(Stream::of),
+                        Stream.concat(spec.options().stream(), spec.positionalParameters().stream())
+                                .flatMap(each -> Stream.of(each.description())))
+                .forEach(text ->
+                        assertDoesNotThrow(() -> String.format(text), () -> spec.qualifiedName() + ": " + text));
+        command.getSubcommands().values().forEach(MainTest::checkFormats);
     }
 
     @Test

@@ -14,6 +14,9 @@ import dev.fencepost.lease.Renewal;
 import dev.fencepost.run.Nodes;
 import dev.fencepost.store.Postgres;
 import java.io.IOException;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
+import java.nio.channels.ServerSocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -111,20 +114,57 @@ class StoreCommandTest {
     }
 
     @Test
-    void placesWhereNoBackupCanGoAreNamed() {
+    void placesWhereNoBackupCanGoAreNamed() throws IOException {
         CommandRun itself = workplace.run("store", "backup", "state/fencepost.db", "--force");
         assertEquals(ExitCode.USAGE, itself.exitCode());
         assertTrue(itself.err().contains("is the store itself"), itself.err());
         CommandRun folder = workplace.run("store", "backup", "state");
         assertEquals(ExitCode.USAGE, folder.exitCode());
         assertTrue(folder.err().contains("is a directory"), folder.err());
+        CommandRun part = workplace.run("store", "backup", "state/fencepost.db-wal", "--force");
+        assertEquals(ExitCode.USAGE, part.exitCode());
+        assertTrue(part.err().contains("is the store itself"), part.err());
         CommandRun nowhere = workplace.run("store", "backup", "no/such/folder.db");
         assertEquals(ExitCode.FAILED, nowhere.exitCode());
         assertTrue(nowhere.err().startsWith("no backup was made: "), nowhere.err());
+        CommandRun noDatabase = workplace.run(
+                "store",
+                "backup",
+                "x.db",
+                "--store",
+                "sqlite:" + Files.writeString(workplace.dir.resolve("text"), "text"));
+        assertTrue(
+                noDatabase.err().startsWith("no backup was made: " + workplace.dir.resolve("x.db") + ": "),
+                noDatabase.err());
         CommandRun noStore =
                 workplace.run("store", "backup", "x.db", "--store", "sqlite:" + workplace.dir + "/none.db");
         assertEquals(ExitCode.STORE_UNAVAILABLE, noStore.exitCode());
         assertFalse(Files.exists(workplace.dir.resolve("none.db")));
+    }
+
+    @Test
+    void whatIsNoPlainFileIsNotReplaced() throws IOException {
+        Path socket = workplace.dir.resolve("socket");
+        try (ServerSocketChannel listening = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
+            listening.bind(UnixDomainSocketAddress.of(socket));
+            CommandRun run = workplace.run("store", "backup", "socket", "--force");
+            assertEquals(ExitCode.USAGE, run.exitCode(), run.out());
+            assertEquals(socket + " is no plain file\n    name another one\n", run.err());
+            assertFalse(Files.isRegularFile(socket));
+        }
+    }
+
+    /** It is the copy that is checked, whatever stands in its name. */
+    @Test
+    void aNameMayHoldAQuestionMark() throws IOException {
+        ok("store", "backup", "what?mode=memory.db");
+        try (Stream<Path> files = Files.list(workplace.dir)) {
+            assertEquals(
+                    List.of("state", "what?mode=memory.db"),
+                    files.map(file -> file.getFileName().toString()).sorted().toList());
+        }
+        byte[] copy = Files.readAllBytes(workplace.dir.resolve("what?mode=memory.db"));
+        assertEquals(2, copy[18], "in WAL mode, as the check leaves it");
     }
 
     @Test
@@ -170,10 +210,16 @@ class StoreCommandTest {
     @Test
     void ofPostgresItSaysWhatMakesABackup() {
         CommandRun run = workplace.run(
-                "store", "backup", "b.dump", "--store", "postgresql://fence:secret@db1:5433/prod?sslmode=require");
+                "store",
+                "backup",
+                "it's b.dump",
+                "--store",
+                "postgresql://fence$1:secret@db1:5433/prod?targetServerType=primary&sslmode=require");
         assertEquals(ExitCode.USAGE, run.exitCode());
         assertTrue(
-                run.err().contains("pg_dump --format=custom --file=b.dump 'postgresql://fence@db1:5433/prod'"),
+                run.err()
+                        .contains("pg_dump --format=custom --file='it'\\''s b.dump'"
+                                + " 'postgresql://fence$1@db1:5433/prod?sslmode=require'\n"),
                 run.err());
         assertFalse(run.err().contains("secret"), run.err());
     }

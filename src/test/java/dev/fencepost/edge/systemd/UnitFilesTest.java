@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.fencepost.edge.cli.ExitCode;
 import dev.fencepost.edge.config.DurationText;
 import dev.fencepost.edge.config.JobsFile;
 import java.io.IOException;
@@ -127,8 +128,7 @@ class UnitFilesTest {
         assertEquals("notify", setting(SERVICE, "Type"));
         assertEquals("all", setting(SERVICE, "NotifyAccess"));
         assertEquals("on-failure", setting(SERVICE, "Restart"));
-        assertTrue(
-                List.of(setting(SERVICE, "RestartPreventExitStatus").split(" ")).contains("78"));
+        assertEquals(ExitCode.USAGE + " " + ExitCode.BAD_CONFIGURATION, setting(SERVICE, "RestartPreventExitStatus"));
         assertEquals("143", setting(SERVICE, "SuccessExitStatus"));
         assertEquals("continue", setting(SERVICE, "OOMPolicy"));
         assertEquals("0700", setting(SERVICE, "StateDirectoryMode"));

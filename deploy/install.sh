@@ -175,7 +175,7 @@ for link in $links; do
     mkdir -p "$(dirname "$prefix/$link")"
     ln -sfn "$(target_of "$link")" "$prefix/$link"
 done
-echo "$said is in $prefix; an example of a jobs file and the systemd unit are in $home/share/doc"
+echo "$said is in $prefix; examples of jobs files and the systemd units are in $home/share/doc"
 case :$PATH: in
     *:"$prefix/bin":*) ;;
     *) echo "$prefix/bin is not on your PATH" ;;

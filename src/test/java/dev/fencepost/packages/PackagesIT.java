@@ -88,6 +88,9 @@ class PackagesIT {
                 "./usr/share/zsh/vendor-completions/_fencepost",
                 "./usr/share/fish/vendor_completions.d/fencepost.fish",
                 "./usr/share/doc/fencepost-jre/copyright",
+                "./usr/share/doc/fencepost-jre/examples/article.yaml",
+                "./usr/share/doc/fencepost-jre/examples/systemd/drop-ins/agent.conf",
+                "./usr/share/doc/fencepost-jre/examples/systemd/fencepost-exec@.timer",
                 "./usr/share/doc/fencepost-jre/changelog.gz")) {
             assertTrue(paths.contains(each), () -> each + " is not in\n" + content);
         }

@@ -2,6 +2,7 @@ package dev.fencepost.edge.cli;
 
 import dev.fencepost.edge.config.Finding;
 import dev.fencepost.edge.config.Reading;
+import dev.fencepost.edge.web.Tokens;
 import java.io.PrintWriter;
 import java.util.List;
 import java.util.Map;
@@ -31,7 +32,7 @@ final class ValidateCommand implements Callable<Integer> {
 
     @Override
     public Integer call() {
-        Reading reading = shared.read();
+        Reading reading = withTokens(shared.read());
         int jobs = reading instanceof Reading.Accepted accepted
                 ? accepted.file().definitions().size()
                 : 0;
@@ -53,6 +54,20 @@ final class ValidateCommand implements Callable<Integer> {
             print(reading, jobs);
         }
         return reading instanceof Reading.Accepted ? ExitCode.FINE : ExitCode.BAD_CONFIGURATION;
+    }
+
+    /** A file of tokens with which {@code serve} would not start refuses the jobs file that names it. */
+    private static Reading withTokens(Reading reading) {
+        if (!(reading instanceof Reading.Accepted accepted) || accepted.file().api() == null) {
+            return reading;
+        }
+        String bad = Tokens.whyBad(accepted.file().api().tokenFile());
+        return bad == null
+                ? reading
+                : new Reading.Refused(
+                        List.of(new Finding(
+                                Finding.Severity.ERROR, accepted.file().path(), 0, 0, "api.token-file", bad, "")),
+                        reading.warnings());
     }
 
     private void print(Reading reading, int jobs) {

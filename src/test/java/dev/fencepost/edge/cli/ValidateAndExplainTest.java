@@ -82,6 +82,17 @@ class ValidateAndExplainTest {
                 json.get("errors").get(1).toString());
     }
 
+    /** As {@code serve}, which would end with the same code. */
+    @Test
+    void tokensThatCannotBeUsedRefuseTheFile() throws IOException {
+        write("fencepost.yaml", "api: { token-file: tokens }\n" + GOOD);
+        write("tokens", "");
+        CommandRun run = CommandRun.of(dir, "validate");
+        assertEquals(ExitCode.BAD_CONFIGURATION, run.exitCode());
+        assertTrue(
+                run.err(dir).startsWith("fencepost.yaml: error: api.token-file: the token file DIR/tokens "), run::err);
+    }
+
     @Test
     void aMissingFileNamesThePlacesLookedAt() throws IOException {
         Files.delete(dir.resolve("fencepost.yaml"));

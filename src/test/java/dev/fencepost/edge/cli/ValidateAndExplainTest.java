@@ -87,6 +87,7 @@ class ValidateAndExplainTest {
     void tokensThatCannotBeUsedRefuseTheFile() throws IOException {
         write("fencepost.yaml", "api: { token-file: tokens }\n" + GOOD);
         write("tokens", "");
+        Files.setPosixFilePermissions(dir.resolve("tokens"), PosixFilePermissions.fromString("rw-r--r--"));
         CommandRun run = CommandRun.of(dir, "validate");
         assertEquals(ExitCode.BAD_CONFIGURATION, run.exitCode());
         assertTrue(

@@ -60,6 +60,9 @@ public final class JobLoop implements Places.Guest {
     /** A plan that others outran is made again; more often than this it waits for the next look. */
     private static final int MOST_PLANS_IN_A_ROW = 10;
 
+    /** By one wake-up. */
+    private static final int MOST_LOOKS_IN_A_ROW = 5;
+
     private volatile Job job;
     private final Ticks ticks;
     private final Orders orders;
@@ -172,10 +175,33 @@ public final class JobLoop implements Places.Guest {
      */
     public boolean wakeIfDue(Instant planningSince, long horizonBootMillis) {
         this.planningSince = planningSince;
-        if (rest.get().until() > horizonBootMillis || !waiting.compareAndSet(false, true)) {
+        if (!isToWait(horizonBootMillis)) {
             return false;
         }
-        Runnable waitAndLook = () -> {
+        boolean begun = false;
+        try {
+            spawner.virtualThread("look-" + job.id(), () -> waitAndLook(planningSince, horizonBootMillis));
+            begun = true;
+        } finally {
+            if (!begun) {
+                waiting.set(false); // no thread to be had: the next wake-up tries again
+            }
+        }
+        return true;
+    }
+
+    /** Whether the time of a look lies before the horizon and nobody waits for it yet; then the caller does. */
+    private boolean isToWait(long horizonBootMillis) {
+        return rest.get().until() <= horizonBootMillis && waiting.compareAndSet(false, true);
+    }
+
+    /**
+     * Where the store answered slowly the time of the next look is a little too early: it is counted from when the store was asked. So a
+     * look is followed by another one if that lies before the horizon too.
+     */
+    private void waitAndLook(Instant planningSince, long horizonBootMillis) {
+        int looks = 0;
+        do {
             try {
                 time.sleep(Duration.ofMillis(rest.get().until() - time.bootMillis()));
             } catch (InterruptedException stopped) {
@@ -187,17 +213,8 @@ public final class JobLoop implements Places.Guest {
             if (time.bootMillis() >= rest.get().until()) { // else somebody has looked meanwhile
                 look(planningSince);
             }
-        };
-        boolean begun = false;
-        try {
-            spawner.virtualThread("look-" + job.id(), waitAndLook);
-            begun = true;
-        } finally {
-            if (!begun) {
-                waiting.set(false); // no thread to be had: the next wake-up tries again
-            }
-        }
-        return true;
+            looks++;
+        } while (looks < MOST_LOOKS_IN_A_ROW && !isQuiet() && isToWait(horizonBootMillis));
     }
 
     /** The job is looked at by one of the next wake-ups. */
@@ -355,13 +372,18 @@ public final class JobLoop implements Places.Guest {
             Duration undisturbed = starts.rest(now, undisturbed(situation, following, waiting, lease));
             if (next == null) {
                 places.leave(this);
-                return new Rest(sent + undisturbed.toMillis(), held ? null : idle(situation, plan, following, sent));
+                return restFrom(sent, undisturbed, held ? null : idle(situation, plan, following, sent));
             }
             Duration barred = startRun(next, planningSince);
             Duration until = barred == null ? undisturbed : shorter(undisturbed, barred);
-            return new Rest(sent + until.toMillis(), null);
+            return restFrom(sent, until, null);
         }
         return new Rest(time.bootMillis() + OUTRUN_REST.toMillis(), null);
+    }
+
+    /** Rounded up: a slot's own millisecond has not begun before. */
+    private static Rest restFrom(long sent, Duration rest, @Nullable Idle idle) {
+        return new Rest(sent + rest.plusNanos(999_999).toMillis(), idle);
     }
 
     private @Nullable Idle idle(Situation situation, Plan plan, @Nullable Instant next, long sent) {
@@ -394,7 +416,7 @@ public final class JobLoop implements Places.Guest {
         }
         Instant next = idle.next();
         Duration longest = next == null ? LONGEST_REST : shorter(LONGEST_REST, Duration.between(now, next));
-        rest.compareAndSet(before, new Rest(sent + longest.toMillis(), new Idle(next, clockAhead)));
+        rest.compareAndSet(before, restFrom(sent, longest, new Idle(next, clockAhead)));
     }
 
     private void restUntil(long bootMillis) {

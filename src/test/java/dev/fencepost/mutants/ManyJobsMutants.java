@@ -165,8 +165,11 @@ final class ManyJobsMutants {
                         .java("Node", "if (begun < MOST_LOOKS && loop", "if (loop")
                         .seenBy("NodeTest", "ofVeryManyJobsAFewThousandAreLookedAtByEachWakeUp"),
                 mutant("a job rests on though something happened during the read for all")
-                        .java("run/JobLoop", "rest.compareAndSet(before, new Rest(", "rest.set(new Rest(")
+                        .java("run/JobLoop", "rest.compareAndSet(before, restFrom(", "rest.set(restFrom(")
                         .seenBy(WAITING, "areLookedAtThoughSomethingHappenedDuringTheReadForAll"),
+                mutant("a look that came too early is followed by none")
+                        .java("run/JobLoop", "&& isToWait(horizonBootMillis));", "&& false);")
+                        .seenBy("run.JobLoopTest", "aLookThatIsTooEarlyIsFollowedByOneInTime"),
                 mutant("a job rests beyond its next slot")
                         .java(
                                 "run/JobLoop",

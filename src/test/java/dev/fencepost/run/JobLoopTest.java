@@ -78,6 +78,19 @@ class JobLoopTest {
         assertFalse(loop.storeFailure() != null);
     }
 
+    /** The store answers late, so the next look would be as much before the slot, and the one after it a second later. */
+    @Test
+    void aLookThatIsTooEarlyIsFollowedByOneInTime() {
+        rig.faults.first("situation", () -> rig.time.pass(Duration.ofMillis(30)));
+        wake();
+        rig.time.pass(Duration.ofMillis(9_000));
+        wake();
+        assertEquals(List.of(Outcome.SUCCEEDED), outcomes());
+        assertEquals(
+                Instant.parse("2026-03-01T12:00:10Z"),
+                rig.attempts("a").getFirst().startedAt());
+    }
+
     /** The node began an hour later than it is now, by a clock that has been set back since. */
     @Test
     void aClockThatIsSetBackBehindTheNodesBeginningStopsNoJob() {

@@ -47,6 +47,10 @@ class CycleBench {
     private static final Duration SLICE = Duration.ofMillis(Long.getLong("bench.slice-millis", 250));
     private static final Duration TTL = Duration.ofMinutes(10);
     private static final int SCHEDULED = 5_000;
+
+    /** Of each client of pgbench, which begins with new connections: the first few of each are planned and read from cold caches. */
+    private static final int LEAST_TRANSACTIONS = 200;
+
     private static final Owner OWNER = new Owner("bench");
     private static final Completion SUCCESS = new Completion(Outcome.SUCCEEDED, true, true, 0, null, null, null, null);
 
@@ -189,14 +193,14 @@ class CycleBench {
         if (stored != (long) transactions * clients) {
             throw new IllegalStateException(stored + " ticks were stored of " + transactions * clients);
         }
-        transactions = Math.max(5, (int) (rate * SLICE.toMillis() / 1_000 / clients));
+        transactions = Math.max(LEAST_TRANSACTIONS, (int) (rate * SLICE.toMillis() / 1_000 / clients));
         return rate;
     }
 
     private String prefix = "";
 
     /** Of each client of the next slice: it knows numbers only, and the rate says how many fill a slice. */
-    private int transactions = 20;
+    private int transactions = LEAST_TRANSACTIONS;
 
     private static String script() {
         return "\\set k :k + 1\n\\set r random(1, 9000000000000000000)\n"

@@ -58,11 +58,11 @@ final class TickBatches {
      * The rows are locked, where nobody else has them, before anything is decided by them. The later parts see what was committed when
      * the statement began: a tick that another node opened since is met by the insert.
      */
-    static final Sql OPEN = Sql.of("""
+    static final Statement OPEN = Statement.of("""
             with wanted as (
                 select * from unnest(:jobs::text[], :seen::timestamptz[], :cursors::timestamptz[], :slot_keys::text[],
                     :slot_ats::timestamptz[], :on_time::boolean[])
-                    as w (job, seen, cursor_at, slot_key, slot_at, on_time)),
+                    as w (job, seen, cursor_at, slot_key, slot_at, on_time){rows}),
             unmoved as materialized (
                 select j.id from job j join wanted w on w.job = j.id where j.cursor_at = w.seen order by j.id
                 for update of j skip locked),
@@ -80,11 +80,11 @@ final class TickBatches {
      * is locked first, then its tick if it is there, each only where nobody else has it; so whoever had claimed it before is seen, since
      * the lock sees the newest row.
      */
-    static final Sql START =
-            Sql.of("""
+    static final Statement START =
+            Statement.of("""
             with wanted as (
                 select * from unnest(:jobs::text[], :slot_keys::text[], :slot_ats::timestamptz[], :owners::text[],
-                    :run_ids::text[], :ttls::bigint[]) as w (job, slot_key, slot_at, owner, run_id, ttl)),
+                    :run_ids::text[], :ttls::bigint[]) as w (job, slot_key, slot_at, owner, run_id, ttl){rows}),
             free as materialized (
                 select l.resource, l.fence from lease l join wanted w on w.job = l.resource
                 where l.owner is null order by l.resource for update of l skip locked),
@@ -117,13 +117,13 @@ final class TickBatches {
      * The lease is locked first, then the tick, then the attempt, each only where nobody else has it, and so all are seen as they are
      * now; then the clock is looked at. All that follows depends on the attempt that was ended.
      */
-    static final Sql COMPLETE = Sql.of("""
+    static final Statement COMPLETE = Statement.of("""
             with wanted as (
                 select * from unnest(:jobs::text[], :slot_keys::text[], :owners::text[], :fences::bigint[], :run_ids::text[],
                     :outcomes::text[], :closes::boolean[], :counted::boolean[], :exit_codes::int[], :signals::int[],
                     :reasons::text[], :results::bytea[], :output_tails::text[], :classifications::text[])
                     as w (job, slot_key, owner, fence, run_id, outcome, closes, counted, exit_code, signal, reason, result,
-                        output_tail, classification)),
+                        output_tail, classification){rows}),
             held as materialized (
                 select l.resource, l.expires_at from lease l join wanted w on w.job = l.resource
                 where l.owner = w.owner and l.fence = w.fence and l.run_id = w.run_id
@@ -153,6 +153,22 @@ final class TickBatches {
             update lease l set {set_released} from wanted w join ended e on e.ended = w.run_id
             where l.resource = w.job returning e.ended""");
 
+    /**
+     * The same for one job and for several. Of an array the server does not know how long it is, so it would rather plan for each one anew,
+     * which takes longer than the statement itself; told that it is one row, it keeps a plan.
+     */
+    record Statement(Sql ofOne, Sql ofSeveral) {
+
+        /** @param text has {@code {rows}} where a limit goes */
+        private static Statement of(String text) {
+            return new Statement(Sql.of(text.replace("{rows}", " limit 1")), Sql.of(text.replace("{rows}", "")));
+        }
+
+        private Sql of(int rows) {
+            return rows == 1 ? ofOne : ofSeveral;
+        }
+    }
+
     private final Database database;
     private final Together<String, Optional<Situation>> situations;
     private final Together<Opening, Optional<Plan>> openings;
@@ -181,8 +197,13 @@ final class TickBatches {
 
     private List<Optional<Situation>> situations(List<String> jobs) {
         try {
-            List<Answer> answers = database.readAtOnce(
-                    "situation of " + words(jobs), JdbcTicks.SITUATIONS, Params.of("jobs", array(jobs.stream())));
+            List<Answer> answers = jobs.size() == 1
+                    ? database.readAtOnce(
+                            "situation of " + jobs.getFirst(), JdbcTicks.SITUATION, Params.of("job", jobs.getFirst()))
+                    : database.readAtOnce(
+                            "situation of " + words(jobs),
+                            JdbcTicks.SITUATIONS,
+                            Params.of("jobs", array(jobs.stream())));
             if (jobs.size() == 1 || answers.getLast().rows().size() < JdbcTicks.MOST_OPEN) {
                 Map<String, Situation> found = JdbcTicks.situations(answers);
                 return jobs.stream()
@@ -227,7 +248,7 @@ final class TickBatches {
                 .and("slot_ats", array(ticks.stream().map(tick -> tick.slot().at())))
                 .and("on_time", array(ticks.stream().map(NewTick::onTime)));
         Map<String, Boolean> opened = new HashMap<>();
-        for (Row row : usual("plan " + words(byJob.keySet()), Urgency.NORMAL, OPEN, params)) {
+        for (Row row : usual("plan " + words(byJob.keySet()), Urgency.NORMAL, OPEN.of(rows.size()), params)) {
             opened.put(row.text("id"), row.truth("opened"));
         }
         return wanted.stream()
@@ -263,7 +284,7 @@ final class TickBatches {
                 .and("run_ids", array(rows.stream().map(Starting::runId)))
                 .and("ttls", array(rows.stream().map(each -> each.job().ttl().toMillis())));
         Map<RunId, Start.Started> started = new HashMap<>();
-        for (Row row : usual("claim " + words(byJob.keySet()), Urgency.NORMAL, START, params)) {
+        for (Row row : usual("claim " + words(byJob.keySet()), Urgency.NORMAL, START.of(rows.size()), params)) {
             started.put(RunId.parse(row.text("run_id")), JdbcTicks.started(row, List.of(), 0));
         }
         return wanted.stream()
@@ -307,9 +328,10 @@ final class TickBatches {
                 .and(
                         "classifications",
                         array(rows.stream().map(each -> each.further().classification())));
-        Set<String> stored = usual("complete " + words(byJob.keySet()), Urgency.URGENT, COMPLETE, params).stream()
-                .map(row -> row.text("ended"))
-                .collect(Collectors.toSet());
+        Set<String> stored =
+                usual("complete " + words(byJob.keySet()), Urgency.URGENT, COMPLETE.of(rows.size()), params).stream()
+                        .map(row -> row.text("ended"))
+                        .collect(Collectors.toSet());
         return wanted.stream()
                 .map(each -> byJob.get(each.lease().resource()) == each
                         && stored.contains(each.lease().runId().toString()))

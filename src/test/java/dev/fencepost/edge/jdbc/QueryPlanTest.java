@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Nested;
@@ -221,6 +222,35 @@ class QueryPlanTest {
         @AfterAll
         static void close() throws Exception {
             connection.close();
+        }
+
+        /** To plan the claim of a tick takes longer than the claim. */
+        @Test
+        void theStatementsOfATickAreNotPlannedAnewEachTime() throws Exception {
+            assertTrue(keepsItsPlan("open", TickBatches.OPEN.ofOne()));
+            assertTrue(keepsItsPlan("start", TickBatches.START.ofOne()));
+            assertTrue(keepsItsPlan("complete", TickBatches.COMPLETE.ofOne()));
+        }
+
+        /** The server makes up its mind after five. */
+        private static boolean keepsItsPlan(String name, Sql sql) throws SQLException {
+            Sql.Prepared prepared = sql.prepare(new Dialect.Postgres()).getFirst();
+            String text = prepared.text();
+            for (int i = 1; text.contains("?"); i++) {
+                text = text.replaceFirst("\\?", "\\$" + i);
+            }
+            String empty = prepared.names().stream().map(each -> "'{}'").collect(Collectors.joining(", "));
+            try (Statement statement = connection.createStatement()) {
+                statement.execute("prepare " + name + " as " + text);
+                for (int i = 0; i < 10; i++) {
+                    statement.execute("execute " + name + " (" + empty + ")");
+                }
+                try (ResultSet plans = statement.executeQuery(
+                        "select generic_plans > 0 from pg_prepared_statements where name = '" + name + "'")) {
+                    assertTrue(plans.next());
+                    return plans.getBoolean(1);
+                }
+            }
         }
 
         /** As it was carried out, with the number of rows that each step gave. */

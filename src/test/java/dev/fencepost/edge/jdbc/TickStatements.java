@@ -7,9 +7,9 @@ public final class TickStatements {
 
     private TickStatements() {}
 
-    /** The usual one, of any number of jobs; its values are arrays, and so are those of {@link #complete}. */
+    /** The usual one, of one job; its values are arrays, and so are those of {@link #complete}. */
     public static List<String> start() {
-        return WorkStatements.named(TickBatches.START);
+        return WorkStatements.named(TickBatches.START.ofOne());
     }
 
     public static List<String> renew() {
@@ -17,6 +17,6 @@ public final class TickStatements {
     }
 
     public static List<String> complete() {
-        return WorkStatements.named(TickBatches.COMPLETE);
+        return WorkStatements.named(TickBatches.COMPLETE.ofOne());
     }
 }

@@ -139,7 +139,7 @@ final class ClockMutants {
 
                 // ---- durability and tokens across a failover
                 mutant("SQLite: synchronous=NORMAL, a commit may be lost at power loss")
-                        .sqlOf("SqliteDatabase", "synchronous=FULL", "synchronous=NORMAL")
+                        .java("edge/jdbc/SqliteDatabase", "\"synchronous\", \"FULL\"", "\"synchronous\", \"NORMAL\"")
                         .seenBy("store.SqliteFileTest", "grantsAreCommittedWithFullSync"),
                 mutant("SQLite: somebody is answered before the commit")
                         .java("edge/jdbc/SqliteDatabase", "carryOut(turn, open);", "carryOut(turn, open); turn.tell();")

@@ -138,7 +138,7 @@ final class EffectMutants {
                 // ---- what became of it
                 mutant("what a dead sender left is sent again")
                         .sql("set state = 'UNKNOWN'", "set state = 'PENDING'")
-                        .seenBySimulation(4)
+                        .seenBySimulation(8)
                         .seenByContract("Outbox", "whatADeadSenderLeftBecomesUnknown"),
                 mutant("what a living sender is sending is taken for a dead one's")
                         .sqlOf("JdbcOutbox", "and not (sender_run_id = :run_id and sender_fence = :fence) and", "and")
@@ -148,7 +148,7 @@ final class EffectMutants {
                                 "effect/Judge",
                                 "unknown(lost.reason(), sink.isIdempotent() ? backoff(tries) : ASK_SOON, false);",
                                 "notSent(effect, tries, lost.reason(), null);")
-                        .seenBySimulation(4)
+                        .seenBySimulation(2)
                         .seenBy(
                                 "effect.DispatcherTest",
                                 "anUnknownOutcomeThatNobodyCanTellWaitsForAPersonAndIsNeverSentAgain"),

@@ -17,7 +17,6 @@ final class HolderMutants {
                                 "run/Runner",
                                 "long sent = time.bootMillis(); Start start; try { start = claim(job, slot, runId, reopen, stop);",
                                 "long sent; Start start; try { start = claim(job, slot, runId, reopen, stop); sent = time.bootMillis();")
-                        .seenBySimulation(50)
                         .seenBy("run.RunnerTest", "aClaimThatIsAnsweredLateIsTrustedNoLonger"),
                 mutant("the term counts from the answer to the renewal, not from before it was sent")
                         .java("lease/Keeper", "term = Term.of(sent, ttl);", "term = Term.of(time.bootMillis(), ttl);")
@@ -29,13 +28,13 @@ final class HolderMutants {
                         .java("run/Runner", "time.bootMillis()", "time.wallClock().toEpochMilli()")
                         .java("lease/Keeper", "time.bootMillis()", "time.wallClock().toEpochMilli()")
                         .java("lease/DeadlineWatch", "time.bootMillis()", "time.wallClock().toEpochMilli()")
-                        .seenBySimulation(9),
+                        .seenBySimulation(4),
                 mutant("an error of the store counts as still held")
                         .java(
                                 "lease/Keeper",
                                 "} catch (StoreException e) { if (!closed) {",
                                 "} catch (StoreException e) { term = Term.of(sent, ttl); if (!closed) {")
-                        .seenBySimulation(9)
+                        .seenBySimulation(5)
                         .seenBy("lease.KeeperTest", "anErrorIsTriedAgainSoonAndNeverCountsAsHeld"),
                 mutant("a refused renewal counts as still held")
                         .java(
@@ -67,7 +66,7 @@ final class HolderMutants {
                                 "lease/Term",
                                 "return wanted.toMillis() < room ? wanted : Duration.ofMillis(room);",
                                 "return wanted;")
-                        .seenBySimulation(2)
+                        .seenBySimulation(11)
                         .seenBy("lease.TermTest", "theGraceFitsIntoHalfOfTheMargin"),
                 mutant("a child is started under a lease that is over")
                         .java(
@@ -77,7 +76,7 @@ final class HolderMutants {
                         .seenBy("run.RunnerTest", "aChildIsNotStartedAfterTheDeadlineOfItsLease"),
                 mutant("a lost lease does not stop the child")
                         .java("run/Runner", "stop.request(StopRequest.Reason.LEASE_LOST, why, grace);", "")
-                        .seenBySimulation(2)
+                        .seenBySimulation(5)
                         .seenBy("run.RunnerTest", "aDeadlineThatPassesStopsTheChildAndTheAttemptIsLost"),
 
                 // ---- unknown outcomes

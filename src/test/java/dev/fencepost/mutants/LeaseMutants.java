@@ -86,7 +86,7 @@ final class LeaseMutants {
                         .seenByContract("Store", "eachPartOfWhatALeaseShowsCounts"),
                 mutant("a renewal revives a lease that is over")
                         .sql(RENEWED, "l.owner = :owner and l.fence = :fence and l.run_id = :run_id returning")
-                        .seenBySimulation(55)
+                        .seenBySimulation(19)
                         .seenByContract("Store", "atItsEndALeaseIsNotRenewedAlthoughNobodyTookIt"),
                 mutant("a renewal renews every lease")
                         .sqlOf("JdbcLeases", "where lease.resource = l.resource and l.owner", "where l.owner")

@@ -25,7 +25,7 @@ final class TickMutants {
                 // ---- completion
                 mutant("a completion is taken after the end of the lease")
                         .sqlOf("JdbcTicks", ATTEMPT_OF_THE_HOLDER, ATTEMPT_OF_THE_HOLDER.replace(" and {live l}", ""))
-                        .seenBySimulation(22)
+                        .seenBySimulation(39)
                         .seenByContract("Store", "itCountsUntilTheLastInstantOfTheLeaseAndNoLonger"),
                 mutant("a completion does not check the token")
                         .sqlOf(
@@ -66,7 +66,7 @@ final class TickMutants {
                                 "JdbcTicks",
                                 ATTEMPT_OF_THE_HOLDER,
                                 "slot_key = :slot_key and run_id = :run_id and fence = :fence and owner = :owner and ended_at is null")
-                        .seenBySimulation(22)
+                        .seenBySimulation(39)
                         .seenByContract("Store", "eachPartOfWhatTheStoreHasOfTheLeaseCounts"),
                 mutant("a completion does not ask whether the attempt has ended")
                         .sqlOf(
@@ -101,7 +101,7 @@ final class TickMutants {
                         .seenByContract("Store", "aSecondCompletionChangesNothing"),
                 mutant("a completion that nothing follows is stored without a look at what it found")
                         .java("edge/jdbc/JdbcTicks", "return answers.get(1).first() != null;", "return true;")
-                        .seenBySimulation(2)
+                        .seenBySimulation(9)
                         .seenOnSqlite("Store", "aSecondCompletionChangesNothing"),
                 mutant("an accepted completion leaves no event")
                         .sqlOf(
@@ -127,7 +127,7 @@ final class TickMutants {
                                 "TickBatches",
                                 "update lease l set {set_released} from",
                                 "update lease l set run_id = l.run_id from")
-                        .seenBySimulation(2)
+                        .seenBySimulation(3)
                         .seenByContract("Store", "aCompletionWritesAttemptTickAndEventAndGivesTheLeaseBack"),
                 mutant("a completion forgets what it announces")
                         .java(
@@ -152,7 +152,7 @@ final class TickMutants {
                                         + " completion.effects())); }); }"
                                         + " return database.write(\"complete \" + lease.resource(), urgency, session -> {"
                                         + " if (session.run(COMPLETE, params).get(1).first() != null) {")
-                        .seenBySimulation(11)
+                        .seenBySimulation(2)
                         .seenByContract("Outbox", "aRefusedCompletionAnnouncesNothingAndLeavesAnEventForEachEffect"),
 
                 // ---- start

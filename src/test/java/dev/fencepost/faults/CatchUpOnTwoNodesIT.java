@@ -21,7 +21,9 @@ import org.junit.jupiter.api.io.TempDir;
 @Tag("faults")
 class CatchUpOnTwoNodesIT {
 
-    private static final Duration GAP = Duration.ofSeconds(10);
+    /** Longer than a service takes to start on a slow machine: a live slot during the catch-up would be skipped. */
+    private static final Duration GAP = Duration.ofSeconds(20);
+
     private static final int MISSED = 3;
 
     @TempDir
@@ -38,7 +40,7 @@ class CatchUpOnTwoNodesIT {
             scene.jobs("""
                     jobs:
                       work:
-                        every: 10s
+                        every: 20s
                         anchor: %s
                         start-from: %s
                         catch-up: { max: 10 }
@@ -53,7 +55,7 @@ class CatchUpOnTwoNodesIT {
             b.awaitReady();
             int wanted = MISSED + 2;
             Wait.until(
-                    Duration.ofSeconds(40),
+                    Duration.ofSeconds(90),
                     () -> "missed and live ones; " + a.said() + b.said(),
                     () -> rows.ticks("work", "SUCCEEDED").size() >= wanted);
             for (ServeProcess service : List.of(a, b)) {

@@ -45,12 +45,12 @@ class DatabaseOutageIT {
                   touch ended
             """;
 
-    private static final Duration SHORT_TTL = Duration.ofSeconds(6);
+    private static final Duration SHORT_TTL = Duration.ofSeconds(9);
 
     /** Writes the time every 100 ms until it is told to end. */
     private static final String STAMPED_RUN = """
               once:
-                lease: { ttl: 6s }
+                lease: { ttl: 9s }
                 command: |
                   while [ ! -e go ]; do date +%s%3N >>"stamps-$FENCEPOST_FENCE"; sleep 0.1; done
             """;

@@ -299,8 +299,7 @@ final class OsProcess implements ChildProcess {
 
     private static boolean isThere(Entry entry) {
         try {
-            Entry now = ProcessTable.of(entry.pid());
-            return now != null && now.startTicks() == entry.startTicks() && now.isAlive();
+            return ProcessTable.isStill(entry);
         } catch (IOException noTable) {
             return true;
         }

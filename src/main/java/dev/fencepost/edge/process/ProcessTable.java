@@ -74,6 +74,16 @@ final class ProcessTable {
         return parsed(PROC.resolve(Long.toString(pid)).resolve("stat"));
     }
 
+    /**
+     * Whether the pid still means this process, and it lives.
+     *
+     * @throws IOException if nobody can tell, since the runner may open no more files
+     */
+    static boolean isStill(Entry entry) throws IOException {
+        Entry now = of(entry.pid());
+        return now != null && now.startTicks() == entry.startTicks() && now.isAlive();
+    }
+
     /** The runner itself. */
     static Entry self() throws IOException {
         Entry self = parsed(PROC.resolve("self/stat"));

@@ -238,11 +238,10 @@ final class ProcessTree {
                 .orElse(false);
     }
 
-    /** Whether the pid still means this process, and it lives. */
+    /** False where nobody can tell: then it is not signalled. */
     private static boolean isStill(Entry member) {
         try {
-            Entry now = ProcessTable.of(member.pid());
-            return now != null && now.startTicks() == member.startTicks() && now.isAlive();
+            return ProcessTable.isStill(member);
         } catch (IOException noTable) {
             return false;
         }

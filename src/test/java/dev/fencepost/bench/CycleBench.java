@@ -69,7 +69,7 @@ class CycleBench {
     }
 
     private Callable<Integer> ticks(Store store, int client) {
-        Job job = Rig.job("tick-" + numbers.incrementAndGet() + "-" + client);
+        Job job = Rig.job("tick-" + client);
         return () -> {
             Slot slot = Slot.at(Instant.EPOCH.plusSeconds(numbers.incrementAndGet()));
             if (!(store.start(job, slot, OWNER, newRun(), false) instanceof Start.Started started)

@@ -16,28 +16,29 @@ final class ManyJobsMutants {
         return List.of(
                 // ---- claims
                 mutant("a batch grants a lease that is held")
-                        .sqlOf("TickBatches", "where l.owner is null order by", "where true order by")
+                        .sqlOf("TickBatches", "and l.owner is null for update", "for update")
                         .seenBy(BATCHES, "eachGetsItsOwnAnswerWhateverTheOthersGet"),
                 mutant("a batch grants under the token of before")
-                        .sqlOf("TickBatches", "1, {next_fence}, w.owner", "1, fence, w.owner")
+                        .sqlOf("TickBatches", "1, {next_fence f}, f.owner", "1, f.fence, f.owner")
                         .seenBy(BATCHES, "manyTicksTakeAFewCalls"),
                 mutant("a batch starts a tick that has an outcome")
                         .sqlOf("TickBatches", "where t.outcome is null and t.attempts = 0", "where t.attempts = 0")
                         .seenBy(BATCHES, "eachGetsItsOwnAnswerWhateverTheOthersGet"),
                 mutant("a batch starts a tick before the time of its further try")
-                        .sqlOf("TickBatches", "and t.not_before is null returning", "returning")
+                        .sqlOf("TickBatches", "and t.not_before is null returning slot_at", "returning slot_at")
                         .seenBy(BATCHES, "aTickThatIsNotToBeTriedAgainYetIsNot"),
                 mutant("a batch leaves the attempt of a dead holder without an end")
                         .sqlOf(
                                 "TickBatches",
-                                "where not exists (select 1 from attempt a where a.job = w.job and a.ended_at is null) and",
+                                "where coalesce((select false from attempt a where a.job = f.job and a.ended_at is null limit 1), true)"
+                                        + " and",
                                 "where")
                         .seenBy(BATCHES, "eachGetsItsOwnAnswerWhateverTheOthersGet"),
                 mutant("a batch gives the lease of one job to another")
                         .sqlOf(
                                 "TickBatches",
-                                "where l.resource = t.job returning",
-                                "where l.resource <> t.job returning")
+                                "where l.resource = f.job returning",
+                                "where l.resource <> f.job returning")
                         .seenBy(BATCHES, "manyTicksTakeAFewCalls"),
                 mutant("one job that fails makes all of its batch fail")
                         .java("edge/jdbc/TickBatches", "if (e.kind() == Kind.BROKEN) {", "if (false) {")
@@ -45,8 +46,8 @@ final class ManyJobsMutants {
                 mutant("a batch waits for a tick that somebody has locked")
                         .sqlOf(
                                 "TickBatches",
-                                "join free f on f.resource = t.job for update of t skip locked",
-                                "join free f on f.resource = t.job for update of t")
+                                "t.slot_key = f.slot_key for update skip locked",
+                                "t.slot_key = f.slot_key for update")
                         .seenBy(BATCHES, "aTickThatIsLockedMakesNobodyElseWait"),
 
                 // ---- completions
@@ -56,38 +57,38 @@ final class ManyJobsMutants {
                 mutant("a batch completes whoever has the lease")
                         .sqlOf(
                                 "TickBatches",
-                                "where l.owner = w.owner and l.fence = w.fence and l.run_id = w.run_id order by",
-                                "where true order by")
+                                "and l.owner = w.owner and l.fence = w.fence and l.run_id = w.run_id for update",
+                                "for update")
                         .seenOnPostgres("Store", "eachPartOfWhatTheStoreHasOfTheLeaseCounts"),
                 mutant("a batch completes whatever token is shown")
                         .sqlOf(
                                 "TickBatches",
-                                "where l.owner = w.owner and l.fence = w.fence and l.run_id = w.run_id order by",
-                                "where l.owner = w.owner and l.run_id = w.run_id order by")
-                        .sqlOf("TickBatches", "and a.fence = w.fence and a.owner = w.owner", "and a.owner = w.owner")
+                                "and l.owner = w.owner and l.fence = w.fence and l.run_id = w.run_id for update",
+                                "and l.owner = w.owner and l.run_id = w.run_id for update")
+                        .sqlOf("TickBatches", "and a.fence = o.fence and a.owner = o.owner", "and a.owner = o.owner")
                         .seenOnPostgres("Store", "eachPartOfWhatALeaseShowsCounts"),
                 mutant("a batch ends an attempt that has an end")
                         .sqlOf(
                                 "TickBatches",
-                                "and a.owner = w.owner and a.ended_at is null for update",
-                                "and a.owner = w.owner for update")
+                                "and a.owner = o.owner and a.ended_at is null for update",
+                                "and a.owner = o.owner for update")
                         .seenOnPostgres("Store", "anAttemptWithAnEndIsNotEndedAgain"),
                 mutant("a batch closes a tick that has an outcome")
-                        .sqlOf("TickBatches", "where t.outcome is null for update of t", "where true for update of t")
+                        .sqlOf("TickBatches", "and t.outcome is null for update", "for update")
                         .seenOnPostgres("Store", "aTickWithAnOutcomeIsNotClosedAgain"),
                 mutant("a batch closes each tick, tries left or not")
-                        .sqlOf("TickBatches", "t.run_id = w.run_id and w.closes)", "t.run_id = w.run_id)")
+                        .sqlOf("TickBatches", "t.run_id = r.run_id and r.closes)", "t.run_id = r.run_id)")
                         .seenBy(BATCHES, "eachCompletionIsJudgedByItself"),
                 mutant("a batch leaves each tick open")
                         .sqlOf(
                                 "TickBatches",
-                                "t.run_id = w.run_id and w.closes)",
-                                "t.run_id = w.run_id and not w.closes)")
+                                "t.run_id = r.run_id and r.closes)",
+                                "t.run_id = r.run_id and not r.closes)")
                         .seenOnPostgres("Store", "aCompletionWritesAttemptTickAndEventAndGivesTheLeaseBack"),
                 mutant("a batch gives back the leases of others")
                         .sqlOf(
                                 "TickBatches",
-                                "where l.resource = w.job returning e.ended",
+                                "where l.resource = r.job returning e.ended",
                                 "where true returning e.ended")
                         .seenBy(BATCHES, "eachCompletionIsJudgedByItself"),
                 mutant("what a batch did not complete is told as stored")
@@ -96,7 +97,7 @@ final class ManyJobsMutants {
 
                 // ---- plans
                 mutant("a batch opens ticks from an older cursor")
-                        .sqlOf("TickBatches", "where j.cursor_at = w.seen order by", "where true order by")
+                        .sqlOf("TickBatches", "and j.cursor_at = w.seen for update", "for update")
                         .seenBy(BATCHES, "aCursorThatMovedMeanwhileOpensNothing"),
                 mutant("a batch calls a tick opened that was there")
                         .sqlOf(

@@ -110,8 +110,8 @@ final class TickMutants {
                                 "true, :outcome from lease l where false and l.resource = :resource")
                         .sqlOf(
                                 "TickBatches",
-                                "true, w.outcome from wanted w join ended e on e.ended = w.run_id)",
-                                "true, w.outcome from wanted w join ended e on false)")
+                                "true, r.outcome from running r join ended e on e.ended = r.run_id)",
+                                "true, r.outcome from running r join ended e on false)")
                         .seenByContract("Store", "aCompletionWritesAttemptTickAndEventAndGivesTheLeaseBack"),
                 mutant("a refused completion leaves no event")
                         .java("edge/jdbc/JdbcTicks", "refusedEvent(session, lease, reason.name(), newest);", "")

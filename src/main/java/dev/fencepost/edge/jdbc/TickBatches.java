@@ -25,6 +25,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -64,14 +65,13 @@ final class TickBatches {
                     :slot_ats::timestamptz[], :on_time::boolean[])
                     as w (job, seen, cursor_at, slot_key, slot_at, on_time){rows}),
             unmoved as materialized (
-                select j.id from job j join wanted w on w.job = j.id where j.cursor_at = w.seen order by j.id
-                for update of j skip locked),
+                select w.* from (select * from wanted order by job) w cross join lateral (
+                    select 1 from job j where j.id = w.job and j.cursor_at = w.seen for update skip locked) j),
             moved as (
-                update job set cursor_at = w.cursor_at from wanted w join unmoved u on u.id = w.job
-                where job.id = w.job returning job.id),
+                update job j set cursor_at = u.cursor_at from unmoved u where j.id = u.job returning j.id),
             opened as (
                 insert into tick (job, slot_key, slot_at, on_time, opened_at)
-                select w.job, w.slot_key, w.slot_at, w.on_time, {now} from wanted w join moved m on m.id = w.job
+                select u.job, u.slot_key, u.slot_at, u.on_time, {now} from unmoved u join moved m on m.id = u.job
                 on conflict (job, slot_key) do nothing returning job)
             select m.id, exists (select 1 from opened o where o.job = m.id) as opened from moved m""");
 
@@ -86,31 +86,29 @@ final class TickBatches {
                 select * from unnest(:jobs::text[], :slot_keys::text[], :slot_ats::timestamptz[], :owners::text[],
                     :run_ids::text[], :ttls::bigint[]) as w (job, slot_key, slot_at, owner, run_id, ttl){rows}),
             free as materialized (
-                select l.resource, l.fence from lease l join wanted w on w.job = l.resource
-                where l.owner is null order by l.resource for update of l skip locked),
+                select w.*, l.fence from (select * from wanted order by job) w cross join lateral (
+                    select l.fence from lease l where l.resource = w.job and l.owner is null for update skip locked) l),
             open as materialized (
-                select t.job from tick t join wanted w on w.job = t.job and w.slot_key = t.slot_key
-                join free f on f.resource = t.job for update of t skip locked),
+                select f.job from free f cross join lateral (
+                    select 1 from tick t where t.job = f.job and t.slot_key = f.slot_key for update skip locked) t),
             begun as (
                 insert into tick as t (job, slot_key, slot_at, on_time, opened_at, attempts, run_id)
-                select w.job, w.slot_key, w.slot_at, false, {now}, 1, w.run_id
-                from wanted w join free f on f.resource = w.job
-                where not exists (select 1 from attempt a where a.job = w.job and a.ended_at is null)
-                    and not exists (select 1 from attempt a where a.run_id = w.run_id)
-                    and (exists (select 1 from open o where o.job = w.job)
-                        or not exists (select 1 from tick o where o.job = w.job and o.slot_key = w.slot_key))
+                select f.job, f.slot_key, f.slot_at, false, {now}, 1, f.run_id from free f
+                where coalesce((select false from attempt a where a.job = f.job and a.ended_at is null limit 1), true)
+                    and coalesce((select false from attempt a where a.run_id = f.run_id limit 1), true)
+                    and (exists (select 1 from open o where o.job = f.job) or coalesce(
+                        (select false from tick o where o.job = f.job and o.slot_key = f.slot_key limit 1), true))
                 on conflict (job, slot_key) do update set attempts = 1, run_id = excluded.run_id
                     where t.outcome is null and t.attempts = 0 and t.not_before is null
-                returning job, slot_key, slot_at, run_id, without_effects),
+                returning slot_at, run_id, without_effects),
             tried as (
                 insert into attempt (run_id, job, slot_key, number, fence, owner, started_at)
-                select b.run_id, b.job, b.slot_key, 1, {next_fence}, w.owner, {now}
-                from begun b join free f on f.resource = b.job join wanted w on w.run_id = b.run_id
-                returning run_id, job, slot_key, fence)
-            update lease l set owner = w.owner, run_id = w.run_id, slot_key = w.slot_key, fence = t.fence,
-                granted_at = {now}, expires_at = {now} + w.ttl {ms}
-            from tried t join wanted w on w.run_id = t.run_id join begun b on b.run_id = t.run_id
-            where l.resource = t.job
+                select f.run_id, f.job, f.slot_key, 1, {next_fence f}, f.owner, {now}
+                from free f join begun b on b.run_id = f.run_id returning run_id, fence)
+            update lease l set owner = f.owner, run_id = f.run_id, slot_key = f.slot_key, fence = t.fence,
+                granted_at = {now}, expires_at = {now} + f.ttl {ms}
+            from free f join tried t on t.run_id = f.run_id join begun b on b.run_id = f.run_id
+            where l.resource = f.job
             returning\s""" + JdbcLeases.VIEW_COLUMNS + ", 1 as number, {now} as now, b.slot_at, b.without_effects");
 
     /**
@@ -125,43 +123,48 @@ final class TickBatches {
                     as w (job, slot_key, owner, fence, run_id, outcome, closes, counted, exit_code, signal, reason, result,
                         output_tail, classification){rows}),
             held as materialized (
-                select l.resource, l.expires_at from lease l join wanted w on w.job = l.resource
-                where l.owner = w.owner and l.fence = w.fence and l.run_id = w.run_id
-                order by l.resource for update of l skip locked),
+                select w.*, l.expires_at from (select * from wanted order by job) w cross join lateral (
+                    select l.expires_at from lease l where l.resource = w.job
+                        and l.owner = w.owner and l.fence = w.fence and l.run_id = w.run_id for update skip locked) l),
             open as materialized (
-                select t.job, h.expires_at from tick t join wanted w on w.job = t.job and w.slot_key = t.slot_key
-                join held h on h.resource = t.job where t.outcome is null for update of t skip locked),
+                select h.* from held h cross join lateral (
+                    select 1 from tick t where t.job = h.job and t.slot_key = h.slot_key
+                        and t.outcome is null for update skip locked) t),
             running as materialized (
-                select a.run_id, o.expires_at from attempt a join wanted w on w.run_id = a.run_id join open o on o.job = w.job
-                where a.job = w.job and a.slot_key = w.slot_key and a.fence = w.fence and a.owner = w.owner
-                    and a.ended_at is null for update of a skip locked),
+                select o.* from open o cross join lateral (
+                    select 1 from attempt a where a.run_id = o.run_id and a.job = o.job and a.slot_key = o.slot_key
+                        and a.fence = o.fence and a.owner = o.owner and a.ended_at is null for update skip locked) a),
             ended as (
-                update attempt a set ended_at = {now}, outcome = w.outcome, counted = w.counted, exit_code = w.exit_code,
-                    signal = w.signal, reason = w.reason, result = w.result, output_tail = w.output_tail,
-                    classification = w.classification
-                from wanted w join running r on r.run_id = w.run_id
-                where a.run_id = r.run_id and {live r}
+                update attempt a set ended_at = {now}, outcome = r.outcome, counted = r.counted, exit_code = r.exit_code,
+                    signal = r.signal, reason = r.reason, result = r.result, output_tail = r.output_tail,
+                    classification = r.classification
+                from running r where a.run_id = r.run_id and {live r}
                 returning a.run_id as ended),
             closed as (
-                update tick t set outcome = w.outcome, ended_at = {now}, reason = w.reason
-                from wanted w join ended e on e.ended = w.run_id
-                where t.job = w.job and t.slot_key = w.slot_key and t.run_id = w.run_id and w.closes),
+                update tick t set outcome = r.outcome, ended_at = {now}, reason = r.reason
+                from running r join ended e on e.ended = r.run_id
+                where t.job = r.job and t.slot_key = r.slot_key and t.run_id = r.run_id and r.closes),
             noted as (
                 insert into write_event (at, resource, owner, fence, run_id, accepted, reason)
-                select {now}, w.job, w.owner, w.fence, w.run_id, true, w.outcome
-                from wanted w join ended e on e.ended = w.run_id)
-            update lease l set {set_released} from wanted w join ended e on e.ended = w.run_id
-            where l.resource = w.job returning e.ended""");
+                select {now}, r.job, r.owner, r.fence, r.run_id, true, r.outcome
+                from running r join ended e on e.ended = r.run_id)
+            update lease l set {set_released} from running r join ended e on e.ended = r.run_id
+            where l.resource = r.job returning e.ended""");
 
     /**
-     * The same for one job and for several. Of an array the server does not know how long it is, so it would rather plan for each one anew,
-     * which takes longer than the statement itself; told that it is one row, it keeps a plan.
+     * The same for one job and for several. Of an array that it sees the server knows how long it is, and would rather plan for each one
+     * anew, which takes longer than the statement itself; of a sub-select it does not, and so it keeps a plan. A plan that is kept has to
+     * be good for any number of rows and for tables that have grown since: so each look-up is lateral, or a sub-select with a limit, which
+     * can be done by nothing but the index of its key.
      */
     record Statement(Sql ofOne, Sql ofSeveral) {
 
+        private static final Pattern ARRAY = Pattern.compile(":\\w+::\\w+\\[]");
+
         /** @param text has {@code {rows}} where a limit goes */
         private static Statement of(String text) {
-            return new Statement(Sql.of(text.replace("{rows}", " limit 1")), Sql.of(text.replace("{rows}", "")));
+            String unseen = ARRAY.matcher(text).replaceAll("(select $0)");
+            return new Statement(Sql.of(unseen.replace("{rows}", " limit 1")), Sql.of(unseen.replace("{rows}", "")));
         }
 
         private Sql of(int rows) {

@@ -21,6 +21,7 @@ import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Nested;
@@ -227,9 +228,63 @@ class QueryPlanTest {
         /** To plan the claim of a tick takes longer than the claim. */
         @Test
         void theStatementsOfATickAreNotPlannedAnewEachTime() throws Exception {
-            assertTrue(keepsItsPlan("open", TickBatches.OPEN.ofOne()));
-            assertTrue(keepsItsPlan("start", TickBatches.START.ofOne()));
-            assertTrue(keepsItsPlan("complete", TickBatches.COMPLETE.ofOne()));
+            Map<String, TickBatches.Statement> all =
+                    Map.of("open", TickBatches.OPEN, "start", TickBatches.START, "complete", TickBatches.COMPLETE);
+            for (Map.Entry<String, TickBatches.Statement> each : all.entrySet()) {
+                assertTrue(keepsItsPlan(each.getKey() + "_one", each.getValue().ofOne()), each.getKey());
+                assertTrue(
+                        keepsItsPlan(each.getKey() + "_several", each.getValue().ofSeveral()), each.getKey());
+            }
+        }
+
+        /**
+         * The plan that is kept was made when nothing ran, and is used when a thousand jobs do: no table and no index of what is open may be
+         * read through.
+         */
+        @Test
+        void theStatementsOfATickLookEachRowUpByItsKey() throws Exception {
+            try (Statement statement = connection.createStatement()) {
+                statement.execute("""
+                        insert into job (id, schedule_text, since, cursor_at)
+                        select 'idle' || n, 'every: 1m', clock_timestamp(), clock_timestamp() from generate_series(1, 1000) n;
+                        insert into lease (resource, fence) select 'idle' || n, 1 from generate_series(1, 1000) n;
+                        insert into tick (job, slot_key, slot_at, on_time, opened_at, outcome, ended_at)
+                        select 'idle' || n, 's', clock_timestamp(), true, clock_timestamp(), 'SUCCEEDED', clock_timestamp()
+                        from generate_series(1, 1000) n;
+                        insert into attempt (run_id, job, slot_key, number, fence, owner, started_at, ended_at, outcome)
+                        select 'idle' || n, 'idle' || n, 's', 1, 1, 'o', clock_timestamp(), clock_timestamp(), 'SUCCEEDED'
+                        from generate_series(1, 1000) n;
+                        analyze job, lease, tick, attempt""");
+            }
+            List<String> jobs = IntStream.range(0, 3).mapToObj(n -> "job" + n).toList();
+            for (TickBatches.Statement each : List.of(TickBatches.OPEN, TickBatches.START, TickBatches.COMPLETE)) {
+                for (Sql sql : List.of(each.ofOne(), each.ofSeveral())) {
+                    Sql.Prepared prepared = sql.prepare(new Dialect.Postgres()).getFirst();
+                    List<String> plan = new ArrayList<>();
+                    try (PreparedStatement statement =
+                                    connection.prepareStatement("explain (costs off) " + prepared.text());
+                            Statement settings = connection.createStatement()) {
+                        settings.execute(
+                                "set enable_seqscan = off"); // an empty table is read through whatever the statement
+                        for (int i = 0; i < prepared.names().size(); i++) {
+                            statement.setString(
+                                    i + 1,
+                                    prepared.names().get(i).equals("jobs") ? TickBatches.array(jobs.stream()) : "{}");
+                        }
+                        try (ResultSet rows = statement.executeQuery()) {
+                            while (rows.next()) {
+                                plan.add(rows.getString(1).strip());
+                            }
+                        }
+                    }
+                    assertFalse(lines(plan).contains("Seq Scan"), lines(plan));
+                    for (int i = 0; i < plan.size(); i++) {
+                        if (plan.get(i).contains("Index") && plan.get(i).contains(" using ")) {
+                            assertTrue(plan.get(i + 1).startsWith("Index Cond: "), lines(plan));
+                        }
+                    }
+                }
+            }
         }
 
         /** The server makes up its mind after five. */

@@ -18,10 +18,11 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
-import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Nested;
@@ -80,9 +81,15 @@ class QueryPlanTest {
 
     private static List<String> explained(Connection connection, String explain, Sql.Prepared prepared)
             throws SQLException {
+        return explained(connection, explain, prepared, VALUES::get);
+    }
+
+    private static List<String> explained(
+            Connection connection, String explain, Sql.Prepared prepared, Function<String, @Nullable Object> values)
+            throws SQLException {
         try (PreparedStatement statement = connection.prepareStatement(explain + prepared.text())) {
             for (int i = 0; i < prepared.names().size(); i++) {
-                statement.setObject(i + 1, VALUES.get(prepared.names().get(i)));
+                statement.setObject(i + 1, values.apply(prepared.names().get(i)));
             }
             List<String> plan = new ArrayList<>();
             try (ResultSet rows = statement.executeQuery()) {
@@ -256,33 +263,30 @@ class QueryPlanTest {
                         from generate_series(1, 1000) n;
                         analyze job, lease, tick, attempt""");
             }
-            List<String> jobs = IntStream.range(0, 3).mapToObj(n -> "job" + n).toList();
             for (TickBatches.Statement each : List.of(TickBatches.OPEN, TickBatches.START, TickBatches.COMPLETE)) {
-                for (Sql sql : List.of(each.ofOne(), each.ofSeveral())) {
-                    Sql.Prepared prepared = sql.prepare(new Dialect.Postgres()).getFirst();
-                    List<String> plan = new ArrayList<>();
-                    try (PreparedStatement statement =
-                                    connection.prepareStatement("explain (costs off) " + prepared.text());
-                            Statement settings = connection.createStatement()) {
-                        settings.execute("set enable_seqscan = off");
-                        for (int i = 0; i < prepared.names().size(); i++) {
-                            statement.setString(
-                                    i + 1,
-                                    prepared.names().get(i).equals("jobs") ? TickBatches.array(jobs.stream()) : "{}");
-                        }
-                        try (ResultSet rows = statement.executeQuery()) {
-                            while (rows.next()) {
-                                plan.add(rows.getString(1).strip());
-                            }
-                        }
-                        settings.execute("reset enable_seqscan");
-                    }
-                    assertFalse(lines(plan).contains("Seq Scan"), lines(plan));
-                    for (int i = 0; i < plan.size(); i++) {
-                        if (plan.get(i).contains("Index") && plan.get(i).contains(" using ")) {
-                            assertTrue(plan.get(i + 1).startsWith("Index Cond: "), lines(plan));
-                        }
-                    }
+                assertLookedUpByKey(each.ofOne());
+                assertLookedUpByKey(each.ofSeveral());
+            }
+        }
+
+        private static void assertLookedUpByKey(Sql sql) throws SQLException {
+            List<String> plan;
+            try (Statement settings = connection.createStatement()) {
+                settings.execute("set enable_seqscan = off");
+                try {
+                    plan = explained(
+                            connection,
+                            "explain (costs off) ",
+                            sql.prepare(new Dialect.Postgres()).getFirst(),
+                            name -> name.equals("jobs") ? "{job0,job1,job2}" : "{}");
+                } finally {
+                    settings.execute("reset enable_seqscan");
+                }
+            }
+            assertFalse(lines(plan).contains("Seq Scan"), lines(plan));
+            for (int i = 0; i < plan.size(); i++) {
+                if (plan.get(i).contains("Index") && plan.get(i).contains(" using ")) {
+                    assertTrue(plan.get(i + 1).strip().startsWith("Index Cond: "), lines(plan));
                 }
             }
         }

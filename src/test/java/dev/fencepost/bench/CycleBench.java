@@ -144,9 +144,10 @@ class CycleBench {
                     List.of(
                             new Contestant("Fencepost", () -> slices.perSecond(clients, i -> ticks(store, i))),
                             new Contestant(
-                                    "pgbench, same statements",
-                                    () -> makeLeases(connection, clients),
-                                    () -> pgbench(server, connection, clients)),
+                                            "pgbench, same statements",
+                                            () -> makeLeases(connection, clients),
+                                            () -> pgbench(server, connection, clients))
+                                    .with(Goal.TICK_TO_PGBENCH),
                             new Contestant(
                                     "ShedLock 7.5.0, lock and unlock alone",
                                     () -> slices.perSecond(clients, i -> locks(shedLock, i, false))),
@@ -163,8 +164,9 @@ class CycleBench {
                     List.of(
                             new Contestant("Fencepost", () -> slices.perSecond(clients, i -> leases(store, i))),
                             new Contestant(
-                                    "ShedLock 7.5.0, lock, extend, unlock",
-                                    () -> slices.perSecond(clients, i -> locks(shedLock, i, true)))));
+                                            "ShedLock 7.5.0, lock, extend, unlock",
+                                            () -> slices.perSecond(clients, i -> locks(shedLock, i, true)))
+                                    .with(Goal.LEASE_TO_SHEDLOCK)));
             slices.compare(
                     "claim and release, " + size,
                     List.of(
@@ -263,13 +265,14 @@ class CycleBench {
                     List.of(
                             new Contestant("Fencepost", () -> slices.perSecond(clients, i -> ticks(store, i))),
                             new Contestant(
-                                    "bare driver, three commits of one row, one client",
-                                    () -> slices.perSecond(1, i -> () -> {
-                                        for (int k = 0; k < 3; k++) {
-                                            bare.run();
-                                        }
-                                        return 1;
-                                    }))));
+                                            "bare driver, three commits of one row, one client",
+                                            () -> slices.perSecond(1, i -> () -> {
+                                                for (int k = 0; k < 3; k++) {
+                                                    bare.run();
+                                                }
+                                                return 1;
+                                            }))
+                                    .with(Goal.TICK_TO_BARE_SQLITE)));
         }
     }
 }

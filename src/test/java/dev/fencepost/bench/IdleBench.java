@@ -131,16 +131,18 @@ class IdleBench {
 
         void end() throws IOException {
             double seconds = System.nanoTime() / 1e9 - began;
+            double percent = 100 * (spent() - spent) / seconds;
             System.out.printf(
                     Locale.ROOT,
                     "| %s | %d | %.1f | %.2f | %.2f | %d | %d |%n",
                     store,
                     jobs,
                     readyAfter,
-                    100 * (spent() - spent) / seconds,
+                    percent,
                     100 * (spentByServer() - spentByServer) / seconds,
                     status("VmRSS") * 1_024 / 1_000_000,
                     status("Threads"));
+            Goal.IDLE.print(store + ", " + jobs + " jobs", percent);
         }
 
         private double spent() throws IOException {

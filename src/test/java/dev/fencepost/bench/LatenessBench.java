@@ -115,6 +115,7 @@ class LatenessBench {
             all.addAll(millis);
         }
         line(name, realChildren, "all", all);
+        Goal.LATENESS.print(name + (realChildren ? ", /bin/true" : ", no children"), Slices.quantile(all, 0.99));
         if (!troubles.isEmpty() || all.size() != JOBS * ROUNDS) {
             throw new IllegalStateException("%d claims in %d rounds, %d troubles, first: %s"
                     .formatted(all.size(), ROUNDS, troubles.size(), troubles.peek()));

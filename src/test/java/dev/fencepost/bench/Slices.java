@@ -16,6 +16,7 @@ import java.util.concurrent.Future;
 import java.util.function.IntFunction;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Contestants take turns, slice by slice, in an order that turns too. What a machine gives changes from second to second, so a ratio is of
@@ -23,10 +24,25 @@ import java.util.stream.Stream;
  */
 final class Slices {
 
-    /** @param slice works for the length of a slice, and says how much it did a second */
-    record Contestant(String name, Runnable before, Callable<Double> slice) {
+    /**
+     * @param slice works for the length of a slice, and says how much it did a second
+     * @param goal what is wanted of the ratio of the first one's rate to this one's, or null
+     */
+    record Contestant(
+            String name,
+            Runnable before,
+            Callable<Double> slice,
+            @Nullable Goal goal) {
         Contestant(String name, Callable<Double> slice) {
             this(name, () -> {}, slice);
+        }
+
+        Contestant(String name, Runnable before, Callable<Double> slice) {
+            this(name, before, slice, null);
+        }
+
+        Contestant with(Goal wanted) {
+            return new Contestant(name, before, slice, wanted);
         }
     }
 
@@ -86,14 +102,26 @@ final class Slices {
                     quantile(mine, 0.5),
                     quantile(mine, 0.25),
                     quantile(mine, 0.75),
-                    who == 0 ? "" : ratio(rates.getFirst(), mine)));
+                    who == 0 ? "" : quartiles(ratios(rates.getFirst(), mine))));
         }
         System.out.println(String.join("\n", lines));
+        for (int who = 1; who < contestants.size(); who++) {
+            judge(what, contestants.get(who).goal(), ratios(rates.getFirst(), rates.get(who)));
+        }
         return lines;
     }
 
-    /** Like a {@link Contestant}, but by time. @param once does its work, and says how many nanoseconds of that count */
-    record Timed(String name, Callable<Long> once) {}
+    /**
+     * Like a {@link Contestant}, but by time.
+     *
+     * @param once does its work, and says how many nanoseconds of that count
+     * @param goal what is wanted of the ratio of its p50 to the first one's, or null
+     */
+    record Timed(String name, Callable<Long> once, @Nullable Goal goal) {
+        Timed(String name, Callable<Long> once) {
+            this(name, once, null);
+        }
+    }
 
     /** A line of the table for each, which works in one thread: its times, and the ratio of its p50 in a slice to the first one's. */
     List<String> compareTimes(String what, List<Timed> contestants) throws Exception {
@@ -113,10 +141,20 @@ final class Slices {
                     contestants.get(who).name(),
                     quantile(all, 0.5),
                     quantile(all, 0.99),
-                    who == 0 ? "" : ratio(medians.get(who), medians.getFirst())));
+                    who == 0 ? "" : quartiles(ratios(medians.get(who), medians.getFirst()))));
         }
         System.out.println(String.join("\n", lines));
+        for (int who = 1; who < contestants.size(); who++) {
+            Timed each = contestants.get(who);
+            judge(what + ", " + each.name(), each.goal(), ratios(medians.get(who), medians.getFirst()));
+        }
         return lines;
+    }
+
+    private static void judge(String where, @Nullable Goal goal, List<Double> ratios) {
+        if (goal != null) {
+            goal.print(where, quantile(ratios, 0.5));
+        }
     }
 
     private List<Double> times(Callable<Long> once) throws Exception {
@@ -161,10 +199,10 @@ final class Slices {
     }
 
     /** Of the one to the other, round by round. */
-    private static String ratio(List<Double> one, List<Double> other) {
-        return quartiles(IntStream.range(0, one.size())
+    private static List<Double> ratios(List<Double> one, List<Double> other) {
+        return IntStream.range(0, one.size())
                 .mapToObj(i -> one.get(i) / other.get(i))
-                .toList());
+                .toList();
     }
 
     /** The median and the quartiles. */

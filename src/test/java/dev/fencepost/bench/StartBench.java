@@ -66,6 +66,8 @@ class StartBench {
             }
         }
         print();
+        Goal.READY.print("with the cache", median("to ready, with the cache, ms"));
+        Goal.MEMORY.print("with the cache", median("idle, with the cache, RSS, MiB") * (1 << 20) / 1e6);
     }
 
     @Test
@@ -87,6 +89,9 @@ class StartBench {
             forgetTheFirst(turn);
         }
         print();
+        String beside = String.format(Locale.ROOT, "java -version %.0f ms", median("java -version, ms"));
+        Goal.HELP.print(beside, median("--help, ms"));
+        Goal.STATUS.print(beside, median("status, ms"));
     }
 
     /** By the shell's own clock, which knows the processor time of what it has waited for. */
@@ -258,6 +263,10 @@ class StartBench {
 
     private void add(String what, double value) {
         measured.computeIfAbsent(what, w -> new ArrayList<>()).add(value);
+    }
+
+    private double median(String what) {
+        return Slices.quantile(measured.getOrDefault(what, List.of()), 0.5);
     }
 
     private void print() {

@@ -36,6 +36,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.function.DoubleBinaryOperator;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -268,11 +269,37 @@ class TickBench {
             };
             beside.forEach(other -> print(what, other));
         }
+        for (String guard : GUARDS) {
+            List<Double> more = more("start, " + guard, BARE_START);
+            Goal.START_P50.print(store + ", " + guard, Slices.quantile(more, 0.5));
+            Goal.START_P99.print(store + ", " + guard, Slices.quantile(more, 0.99));
+            Goal.END.print(
+                    store + ", " + guard, Slices.quantile(ratios("end, " + guard + ": end stored", COMMIT), 0.5));
+        }
+    }
+
+    private List<Double> measured(String what) {
+        return measured.getOrDefault(what, List.of());
+    }
+
+    private List<Double> more(String what, String beside) {
+        return byRound(what, beside, (ours, theirs) -> ours - theirs);
+    }
+
+    private List<Double> ratios(String what, String beside) {
+        return byRound(what, beside, (ours, theirs) -> ours / theirs);
+    }
+
+    private List<Double> byRound(String what, String beside, DoubleBinaryOperator compared) {
+        List<Double> ours = measured(what);
+        List<Double> theirs = measured(beside);
+        return IntStream.range(0, ours.size())
+                .mapToObj(i -> compared.applyAsDouble(ours.get(i), theirs.get(i)))
+                .toList();
     }
 
     private void print(String what, String beside) {
-        List<Double> ours = measured.getOrDefault(what, List.of());
-        List<Double> theirs = measured.getOrDefault(beside, List.of());
+        List<Double> ours = measured(what);
         if (what.equals(beside)) {
             System.out.printf(
                     Locale.ROOT,
@@ -282,12 +309,7 @@ class TickBench {
                     Slices.quantile(ours, 0.99));
             return;
         }
-        List<Double> more = IntStream.range(0, ours.size())
-                .mapToObj(i -> ours.get(i) - theirs.get(i))
-                .toList();
-        List<Double> ratios = IntStream.range(0, ours.size())
-                .mapToObj(i -> ours.get(i) / theirs.get(i))
-                .toList();
+        List<Double> more = more(what, beside);
         System.out.printf(
                 Locale.ROOT,
                 "| %s | %.2f | %.2f | %s | %.2f | %.2f | %s |%n",
@@ -297,6 +319,6 @@ class TickBench {
                 beside,
                 Slices.quantile(more, 0.5),
                 Slices.quantile(more, 0.99),
-                Slices.quartiles(ratios));
+                Slices.quartiles(ratios(what, beside)));
     }
 }

@@ -239,9 +239,10 @@ class WorkBench {
                             new Contestant(
                                     "Fencepost", full, () -> perSecond(() -> claimAndCompleteTogether(store, 50))),
                             new Contestant(
-                                    "db-scheduler 16.7.1, lock-and-fetch",
-                                    () -> DbScheduler.fillUp(connection, QUEUE_LENGTH),
-                                    () -> dbScheduler(pool))));
+                                            "db-scheduler 16.7.1, lock-and-fetch",
+                                            () -> DbScheduler.fillUp(connection, QUEUE_LENGTH),
+                                            () -> dbScheduler(pool))
+                                    .with(Goal.BATCH_TO_DB_SCHEDULER)));
             looks(store);
         }
     }

@@ -10,6 +10,7 @@ final class ManyJobsMutants {
     private ManyJobsMutants() {}
 
     private static final String BATCHES = "store.PostgresBatchesTest";
+    private static final String SNAPSHOT = "edge.jdbc.TickBatchesSnapshotTest";
     private static final String WAITING = "NodeTest$JobsThatOnlyWait";
 
     static List<Mutant> all() {
@@ -19,30 +20,44 @@ final class ManyJobsMutants {
                         .sqlOf("TickBatches", "and l.owner is null for update", "for update")
                         .seenBy(BATCHES, "eachGetsItsOwnAnswerWhateverTheOthersGet"),
                 mutant("a batch grants under the token of before")
-                        .sqlOf("TickBatches", "1, {next_fence f}, f.owner", "1, f.fence, f.owner")
+                        .sqlOf("TickBatches", "{next_fence f} as next", "f.fence as next")
                         .seenBy(BATCHES, "manyTicksTakeAFewCalls"),
                 mutant("a batch starts a tick that has an outcome")
                         .sqlOf("TickBatches", "where t.outcome is null and t.attempts = 0", "where t.attempts = 0")
                         .seenBy(BATCHES, "eachGetsItsOwnAnswerWhateverTheOthersGet"),
                 mutant("a batch starts a tick before the time of its further try")
-                        .sqlOf("TickBatches", "and t.not_before is null returning slot_at", "returning slot_at")
+                        .sqlOf("TickBatches", "and t.not_before is null returning run_id", "returning run_id")
                         .seenBy(BATCHES, "aTickThatIsNotToBeTriedAgainYetIsNot"),
                 mutant("a batch leaves the attempt of a dead holder without an end")
                         .sqlOf(
                                 "TickBatches",
-                                "where coalesce((select false from attempt a where a.job = f.job and a.ended_at is null limit 1), true)"
-                                        + " and",
-                                "where")
+                                "and coalesce((select false from attempt a where a.job = f.job and a.ended_at is null limit 1), true)",
+                                "")
                         .seenBy(BATCHES, "eachGetsItsOwnAnswerWhateverTheOthersGet"),
                 mutant("a batch gives the lease of one job to another")
                         .sqlOf(
                                 "TickBatches",
-                                "where l.resource = f.job returning",
-                                "where l.resource <> f.job returning")
+                                "where l.resource = b.job returning",
+                                "where l.resource <> b.job returning")
                         .seenBy(BATCHES, "manyTicksTakeAFewCalls"),
+                mutant("a batch sees no attempt that began and was left behind since it began")
+                        .sqlOf(
+                                "TickBatches",
+                                "f.fence = (select s.fence from lease s where s.resource = f.job)",
+                                "true")
+                        .seenBy(SNAPSHOT, "aClaimIsNotGrantedWhereSomebodyElseWasGrantedMeanwhile"),
+                mutant("a batch starts two ticks of a job under one token")
+                        .sqlOf("TickBatches", "select distinct on (job) * from", "select * from")
+                        .seenBy(SNAPSHOT, "oneJobTwiceIsClaimedOnce"),
                 mutant("one job that fails makes all of its batch fail")
-                        .java("edge/jdbc/TickBatches", "if (e.kind() == Kind.BROKEN) {", "if (false) {")
+                        .java("edge/jdbc/TickBatches", "e.kind() == Kind.BROKEN || isCancelled(e)", "isCancelled(e)")
                         .seenBy(BATCHES, "whatFailsForOneFailsForItAlone"),
+                mutant("a batch that took too long is sent again and again")
+                        .java(
+                                "edge/jdbc/TickBatches",
+                                "e.kind() == Kind.BROKEN || isCancelled(e)",
+                                "e.kind() == Kind.BROKEN")
+                        .seenBy(BATCHES, "whatTakesTooLongTogetherIsDoneOneByOne"),
                 mutant("a batch waits for a tick that somebody has locked")
                         .sqlOf(
                                 "TickBatches",
@@ -68,28 +83,25 @@ final class ManyJobsMutants {
                         .sqlOf("TickBatches", "and a.fence = o.fence and a.owner = o.owner", "and a.owner = o.owner")
                         .seenOnPostgres("Store", "eachPartOfWhatALeaseShowsCounts"),
                 mutant("a batch ends an attempt that has an end")
-                        .sqlOf(
-                                "TickBatches",
-                                "and a.owner = o.owner and a.ended_at is null for update",
-                                "and a.owner = o.owner for update")
+                        .sqlOf("TickBatches", "and a.owner = o.owner and a.ended_at is null)", "and a.owner = o.owner)")
                         .seenOnPostgres("Store", "anAttemptWithAnEndIsNotEndedAgain"),
                 mutant("a batch closes a tick that has an outcome")
                         .sqlOf("TickBatches", "and t.outcome is null for update", "for update")
                         .seenOnPostgres("Store", "aTickWithAnOutcomeIsNotClosedAgain"),
                 mutant("a batch closes each tick, tries left or not")
-                        .sqlOf("TickBatches", "t.run_id = r.run_id and r.closes)", "t.run_id = r.run_id)")
+                        .sqlOf("TickBatches", "t.run_id = e.run_id and e.closes)", "t.run_id = e.run_id)")
                         .seenBy(BATCHES, "eachCompletionIsJudgedByItself"),
                 mutant("a batch leaves each tick open")
                         .sqlOf(
                                 "TickBatches",
-                                "t.run_id = r.run_id and r.closes)",
-                                "t.run_id = r.run_id and not r.closes)")
+                                "t.run_id = e.run_id and e.closes)",
+                                "t.run_id = e.run_id and not e.closes)")
                         .seenOnPostgres("Store", "aCompletionWritesAttemptTickAndEventAndGivesTheLeaseBack"),
                 mutant("a batch gives back the leases of others")
                         .sqlOf(
                                 "TickBatches",
-                                "where l.resource = r.job returning e.ended",
-                                "where true returning e.ended")
+                                "where l.resource = e.job returning e.run_id as ended",
+                                "where true returning e.run_id as ended")
                         .seenBy(BATCHES, "eachCompletionIsJudgedByItself"),
                 mutant("what a batch did not complete is told as stored")
                         .java("edge/jdbc/TickBatches", "&& stored.contains(each.lease().runId().toString())", "")
@@ -102,7 +114,7 @@ final class ManyJobsMutants {
                 mutant("a batch calls a tick opened that was there")
                         .sqlOf(
                                 "TickBatches",
-                                "exists (select 1 from opened o where o.job = m.id) as opened",
+                                "exists (select 1 from opened o where o.job = m.job) as opened",
                                 "true as opened")
                         .seenBy(BATCHES, "aTickThatIsThereIsNotInThePlanAsWritten"),
                 mutant("a batch opens the first tick of a plan and forgets the rest")

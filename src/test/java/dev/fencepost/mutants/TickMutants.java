@@ -110,8 +110,8 @@ final class TickMutants {
                                 "true, :outcome from lease l where false and l.resource = :resource")
                         .sqlOf(
                                 "TickBatches",
-                                "true, r.outcome from running r join ended e on e.ended = r.run_id)",
-                                "true, r.outcome from running r join ended e on false)")
+                                "true, e.outcome from ended e)",
+                                "true, e.outcome from ended e where false)")
                         .seenByContract("Store", "aCompletionWritesAttemptTickAndEventAndGivesTheLeaseBack"),
                 mutant("a refused completion leaves no event")
                         .java("edge/jdbc/JdbcTicks", "refusedEvent(session, lease, reason.name(), newest);", "")

@@ -310,6 +310,27 @@ class PostgresBatchesTest {
                         + "' order by 1"));
     }
 
+    /** What is urgent may take a second and a half. */
+    @Test
+    void whatTakesTooLongTogetherIsDoneOneByOne() throws Exception {
+        List<Job> jobs = jobs(5);
+        Slot slot = Slot.at(store.now());
+        List<Lease> leases = jobs.stream()
+                .map(job -> started(start(job, slot, ANNA)).lease())
+                .toList();
+        database.sql(
+                "create function slow() returns trigger language plpgsql as $$ begin"
+                        + " perform pg_sleep(0.6); return new; end $$",
+                "create trigger slow before update on attempt for each row execute function slow()");
+        try {
+            List<Completed> answers =
+                    atTheSameTime("attempt", jobs, job -> store.complete(leases.get(jobs.indexOf(job)), SUCCESS));
+            answers.forEach(each -> assertInstanceOf(Completed.Stored.class, each));
+        } finally {
+            database.sql("drop function slow cascade");
+        }
+    }
+
     private static Start start(Job job, Slot slot, Owner owner) {
         return store.start(job, slot, owner, StoreContract.newRun(), false);
     }

@@ -14,6 +14,7 @@ import dev.fencepost.run.Ticks.Situation;
 import dev.fencepost.schedule.Plan;
 import dev.fencepost.schedule.Plan.NewTick;
 import dev.fencepost.schedule.Slot;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Collection;
@@ -37,7 +38,10 @@ import org.jspecify.annotations.Nullable;
  * <p>Here is only what meets nothing unusual: a plan that opens ticks and does nothing else, the first attempt of a tick whose lease
  * nobody holds and whose job no dead holder has left anything behind, and a completion under a good lease that nothing follows. Whatever
  * is not so, or is being changed by somebody at that moment, is left alone, without waiting for it, and goes the long way in
- * {@link JdbcTicks}, which decides.
+ * {@link JdbcTicks}, which decides. Only an insert waits: for whoever has made the same tick and not committed it yet.
+ *
+ * <p>A statement sees the database as it was when it began. So whatever it decides by is a row that it has locked, which it sees as it is
+ * now; and where it finds such a row again, to change it, it does so by its key, since only then is it looked at once more.
  */
 final class TickBatches {
 
@@ -52,12 +56,14 @@ final class TickBatches {
     /** The same for what is urgent. */
     private static final Duration SHORT_PATIENCE = Duration.ofSeconds(2);
 
+    private static final String QUERY_CANCELED = "57014";
+
     /** Of a result and of the end of an output: more would make the others wait for it. */
     private static final int LONGEST = 1 << 10;
 
     /**
-     * The rows are locked, where nobody else has them, before anything is decided by them. The later parts see what was committed when
-     * the statement began: a tick that another node opened since is met by the insert.
+     * The rows are locked, where nobody else has them, before anything is decided by them. A tick that another node opened since the
+     * statement began is met by the insert.
      */
     static final Statement OPEN = Statement.of("""
             with wanted as (
@@ -65,20 +71,21 @@ final class TickBatches {
                     :slot_ats::timestamptz[], :on_time::boolean[])
                     as w (job, seen, cursor_at, slot_key, slot_at, on_time){rows}),
             unmoved as materialized (
-                select w.* from (select * from wanted order by job) w cross join lateral (
+                select w.* from (select distinct on (job) * from wanted order by job) w cross join lateral (
                     select 1 from job j where j.id = w.job and j.cursor_at = w.seen for update skip locked) j),
             moved as (
-                update job j set cursor_at = u.cursor_at from unmoved u where j.id = u.job returning j.id),
+                update job j set cursor_at = u.cursor_at from unmoved u where j.id = u.job
+                returning u.job, u.slot_key, u.slot_at, u.on_time),
             opened as (
                 insert into tick (job, slot_key, slot_at, on_time, opened_at)
-                select u.job, u.slot_key, u.slot_at, u.on_time, {now} from unmoved u join moved m on m.id = u.job
+                select m.job, m.slot_key, m.slot_at, m.on_time, {now} from moved m
                 on conflict (job, slot_key) do nothing returning job)
-            select m.id, exists (select 1 from opened o where o.job = m.id) as opened from moved m""");
+            select m.job, exists (select 1 from opened o where o.job = m.job) as opened from moved m""");
 
     /**
      * A lease that was released is granted, its tick has its first attempt, and no other attempt of the job is without an end. The lease
-     * is locked first, then its tick if it is there, each only where nobody else has it; so whoever had claimed it before is seen, since
-     * the lock sees the newest row.
+     * is locked first, then its tick if it is there, each only where nobody else has it; so whoever had claimed it before is seen. Other
+     * attempts are seen as they were when the statement began: where the token is another one by now, there may be one more.
      */
     static final Statement START =
             Statement.of("""
@@ -86,7 +93,7 @@ final class TickBatches {
                 select * from unnest(:jobs::text[], :slot_keys::text[], :slot_ats::timestamptz[], :owners::text[],
                     :run_ids::text[], :ttls::bigint[]) as w (job, slot_key, slot_at, owner, run_id, ttl){rows}),
             free as materialized (
-                select w.*, l.fence from (select * from wanted order by job) w cross join lateral (
+                select w.*, l.fence from (select distinct on (job) * from wanted order by job) w cross join lateral (
                     select l.fence from lease l where l.resource = w.job and l.owner is null for update skip locked) l),
             open as materialized (
                 select f.job from free f cross join lateral (
@@ -94,26 +101,28 @@ final class TickBatches {
             begun as (
                 insert into tick as t (job, slot_key, slot_at, on_time, opened_at, attempts, run_id)
                 select f.job, f.slot_key, f.slot_at, false, {now}, 1, f.run_id from free f
-                where coalesce((select false from attempt a where a.job = f.job and a.ended_at is null limit 1), true)
+                where f.fence = (select s.fence from lease s where s.resource = f.job)
+                    and coalesce((select false from attempt a where a.job = f.job and a.ended_at is null limit 1), true)
                     and coalesce((select false from attempt a where a.run_id = f.run_id limit 1), true)
                     and (exists (select 1 from open o where o.job = f.job) or coalesce(
                         (select false from tick o where o.job = f.job and o.slot_key = f.slot_key limit 1), true))
                 on conflict (job, slot_key) do update set attempts = 1, run_id = excluded.run_id
                     where t.outcome is null and t.attempts = 0 and t.not_before is null
-                returning slot_at, run_id, without_effects),
+                returning run_id, slot_at, without_effects),
+            begins as materialized (
+                select f.job, f.slot_key, f.owner, f.run_id, f.ttl, {next_fence f} as next, b.slot_at, b.without_effects
+                from free f join begun b on b.run_id = f.run_id),
             tried as (
                 insert into attempt (run_id, job, slot_key, number, fence, owner, started_at)
-                select f.run_id, f.job, f.slot_key, 1, {next_fence f}, f.owner, {now}
-                from free f join begun b on b.run_id = f.run_id returning run_id, fence)
-            update lease l set owner = f.owner, run_id = f.run_id, slot_key = f.slot_key, fence = t.fence,
-                granted_at = {now}, expires_at = {now} + f.ttl {ms}
-            from free f join tried t on t.run_id = f.run_id join begun b on b.run_id = f.run_id
-            where l.resource = f.job
+                select b.run_id, b.job, b.slot_key, 1, b.next, b.owner, {now} from begins b)
+            update lease l set owner = b.owner, run_id = b.run_id, slot_key = b.slot_key, fence = b.next,
+                granted_at = {now}, expires_at = {now} + b.ttl {ms}
+            from begins b where l.resource = b.job
             returning\s""" + JdbcLeases.VIEW_COLUMNS + ", 1 as number, {now} as now, b.slot_at, b.without_effects");
 
     /**
-     * The lease is locked first, then the tick, then the attempt, each only where nobody else has it, and so all are seen as they are
-     * now; then the clock is looked at. All that follows depends on the attempt that was ended.
+     * The lease is locked first, then the tick, then the attempt, each only where nobody else has it; then the clock is looked at. All that
+     * follows depends on the attempt that was ended.
      */
     static final Statement COMPLETE = Statement.of("""
             with wanted as (
@@ -123,7 +132,7 @@ final class TickBatches {
                     as w (job, slot_key, owner, fence, run_id, outcome, closes, counted, exit_code, signal, reason, result,
                         output_tail, classification){rows}),
             held as materialized (
-                select w.*, l.expires_at from (select * from wanted order by job) w cross join lateral (
+                select w.*, l.expires_at from (select distinct on (job) * from wanted order by job) w cross join lateral (
                     select l.expires_at from lease l where l.resource = w.job
                         and l.owner = w.owner and l.fence = w.fence and l.run_id = w.run_id for update skip locked) l),
             open as materialized (
@@ -132,30 +141,30 @@ final class TickBatches {
                         and t.outcome is null for update skip locked) t),
             running as materialized (
                 select o.* from open o cross join lateral (
-                    select 1 from attempt a where a.run_id = o.run_id and a.job = o.job and a.slot_key = o.slot_key
-                        and a.fence = o.fence and a.owner = o.owner and a.ended_at is null for update skip locked) a),
+                    select * from attempt a where a.run_id = o.run_id limit 1 for update skip locked) a
+                where a.job = o.job and a.slot_key = o.slot_key and a.fence = o.fence and a.owner = o.owner
+                    and a.ended_at is null),
             ended as (
                 update attempt a set ended_at = {now}, outcome = r.outcome, counted = r.counted, exit_code = r.exit_code,
                     signal = r.signal, reason = r.reason, result = r.result, output_tail = r.output_tail,
                     classification = r.classification
                 from running r where a.run_id = r.run_id and {live r}
-                returning a.run_id as ended),
+                returning r.job, r.slot_key, r.owner, r.fence, r.run_id, r.closes, r.outcome, r.reason),
             closed as (
-                update tick t set outcome = r.outcome, ended_at = {now}, reason = r.reason
-                from running r join ended e on e.ended = r.run_id
-                where t.job = r.job and t.slot_key = r.slot_key and t.run_id = r.run_id and r.closes),
+                update tick t set outcome = e.outcome, ended_at = {now}, reason = e.reason from ended e
+                where t.job = e.job and t.slot_key = e.slot_key and t.run_id = e.run_id and e.closes),
             noted as (
                 insert into write_event (at, resource, owner, fence, run_id, accepted, reason)
-                select {now}, r.job, r.owner, r.fence, r.run_id, true, r.outcome
-                from running r join ended e on e.ended = r.run_id)
-            update lease l set {set_released} from running r join ended e on e.ended = r.run_id
-            where l.resource = r.job returning e.ended""");
+                select {now}, e.job, e.owner, e.fence, e.run_id, true, e.outcome from ended e)
+            update lease l set {set_released} from ended e where l.resource = e.job returning e.run_id as ended""");
 
     /**
      * The same for one job and for several. Of an array that it sees the server knows how long it is, and would rather plan for each one
      * anew, which takes longer than the statement itself; of a sub-select it does not, and so it keeps a plan. A plan that is kept has to
-     * be good for any number of rows and for tables that have grown since: so each look-up is lateral, or a sub-select with a limit, which
-     * can be done by nothing but the index of its key.
+     * be good for any number of rows and for tables that have grown since: so each look-up is lateral, or a sub-select with a limit, for
+     * which no index will do but that of its key, and no table is read into a hash. (A table of a few pages the server may read through
+     * for each of them, until it is analyzed anew.) Of several rows it expects a handful, and where it expects one or two it would rather
+     * compare each with each than join by a hash: so what a part needs of those before it comes with what they return, as far as SQL lets it.
      */
     record Statement(Sql ofOne, Sql ofSeveral) {
 
@@ -252,7 +261,7 @@ final class TickBatches {
                 .and("on_time", array(ticks.stream().map(NewTick::onTime)));
         Map<String, Boolean> opened = new HashMap<>();
         for (Row row : usual("plan " + words(byJob.keySet()), Urgency.NORMAL, OPEN.of(rows.size()), params)) {
-            opened.put(row.text("id"), row.truth("opened"));
+            opened.put(row.text("job"), row.truth("opened"));
         }
         return wanted.stream()
                 .map(each -> byJob.get(each.job().id()) == each
@@ -348,11 +357,16 @@ final class TickBatches {
                     .getFirst()
                     .rows();
         } catch (StoreException e) {
-            if (e.kind() == Kind.BROKEN) {
+            if (e.kind() == Kind.BROKEN || isCancelled(e)) {
                 return List.of();
             }
             throw e;
         }
+    }
+
+    /** All together took longer than a statement may; then nothing of it is in the store. */
+    private static boolean isCancelled(StoreException e) {
+        return e.getCause() instanceof SQLException cause && QUERY_CANCELED.equals(cause.getSQLState());
     }
 
     private static <T> Map<String, T> firsts(List<T> all, Function<T, String> job) {

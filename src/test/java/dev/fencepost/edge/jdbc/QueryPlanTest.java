@@ -22,6 +22,7 @@ import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -38,6 +39,9 @@ class QueryPlanTest {
     private static final int PAIRS = 5;
     private static final Pattern ROWS_SEEN =
             Pattern.compile("(?:actual time=\\S+ rows=|Rows Removed by Filter: )(\\d+)");
+
+    /** How many rows a step gave each time, and how often. */
+    private static final Pattern STEP = Pattern.compile("actual time=\\S+ rows=(\\d+) loops=(\\d+)");
 
     private static final Map<String, Object> VALUES = Map.of(
             "pair",
@@ -271,23 +275,84 @@ class QueryPlanTest {
 
         private static void assertLookedUpByKey(Sql sql) throws SQLException {
             List<String> plan;
-            try (Statement settings = connection.createStatement()) {
-                settings.execute("set enable_seqscan = off");
-                try {
-                    plan = explained(
-                            connection,
-                            "explain (costs off) ",
-                            sql.prepare(new Dialect.Postgres()).getFirst(),
-                            name -> name.equals("jobs") ? "{job0,job1,job2}" : "{}");
-                } finally {
-                    settings.execute("reset enable_seqscan");
-                }
+            execute("set enable_seqscan = off");
+            try {
+                plan = explained(
+                        connection,
+                        "explain (costs off) ",
+                        sql.prepare(new Dialect.Postgres()).getFirst(),
+                        name -> name.equals("jobs") ? "{job0,job1,job2}" : "{}");
+            } finally {
+                execute("reset enable_seqscan");
             }
             assertFalse(lines(plan).contains("Seq Scan"), lines(plan));
             for (int i = 0; i < plan.size(); i++) {
                 if (plan.get(i).contains("Index") && plan.get(i).contains(" using ")) {
                     assertTrue(plan.get(i + 1).strip().startsWith("Index Cond: "), lines(plan));
                 }
+            }
+        }
+
+        /** With each row compared with each, two hundred jobs would take forty thousand comparisons. */
+        @Test
+        void aBatchComparesEachRowWithFewOthers() throws Exception {
+            String since = "clock_timestamp() - interval '1 minute'";
+            execute(
+                    "insert into job (id, schedule_text, since, cursor_at)"
+                            + " select 'batch' || n, 'every: 1m', now(), 'epoch' from generate_series(1, 200) n",
+                    "insert into lease (resource, fence) select 'batch' || n, 0 from generate_series(1, 200) n",
+                    // A completion of long ago, under each of these jobs, which none of the statements has to look at.
+                    "insert into attempt (run_id, job, slot_key, number, fence, owner, started_at, ended_at, outcome)"
+                            + " select 'old' || n, 'batch' || n % 200, 's' || n, 1, 0, 'o', " + since
+                            + ", now(), 'SUCCEEDED' from generate_series(1, 20000) n",
+                    "analyze job, lease, attempt");
+            for (TickBatches.Statement each : List.of(TickBatches.OPEN, TickBatches.START, TickBatches.COMPLETE)) {
+                List<String> plan = explained(
+                        connection,
+                        "explain (analyze) ",
+                        each.ofSeveral().prepare(new Dialect.Postgres()).getFirst(),
+                        name -> TickBatches.array(
+                                IntStream.rangeClosed(1, 200).<@Nullable Object>mapToObj(n -> ofBatch(name, n))));
+                Matcher steps = STEP.matcher(lines(plan));
+                while (steps.find()) {
+                    long rows = Long.parseLong(steps.group(1)) * Long.parseLong(steps.group(2));
+                    assertTrue(rows <= 1_200, lines(plan)); // at most each job once
+                }
+                assertFalse(lines(plan).contains("Rows Removed by"), lines(plan));
+            }
+            assertEquals(200, count("select count(*) from tick where slot_key = 'slot' and outcome = 'SUCCEEDED'"));
+        }
+
+        /** What job n of a batch has for this array. */
+        private static @Nullable Object ofBatch(String array, int n) {
+            return switch (array) {
+                case "jobs" -> "batch" + n;
+                case "slot_keys" -> "slot";
+                case "seen" -> Instant.EPOCH;
+                case "cursors", "slot_ats" -> TIME.wallClock();
+                case "owners" -> "anna";
+                case "run_ids" -> "run" + n;
+                case "ttls" -> 60_000;
+                case "fences" -> 1;
+                case "outcomes" -> "SUCCEEDED";
+                case "on_time", "closes", "counted" -> true;
+                default -> null;
+            };
+        }
+
+        private static void execute(String... statements) throws SQLException {
+            try (Statement statement = connection.createStatement()) {
+                for (String each : statements) {
+                    statement.execute(each);
+                }
+            }
+        }
+
+        private static long count(String query) throws SQLException {
+            try (Statement statement = connection.createStatement();
+                    ResultSet rows = statement.executeQuery(query)) {
+                assertTrue(rows.next());
+                return rows.getLong(1);
             }
         }
 

@@ -57,9 +57,9 @@ class GrowthBench {
             new Size("many_old", 10_000, TICKS, 0),
             new Size("many_pending", 10_000, TICKS, EFFECTS));
 
-    /** Each job was claimed before, so that a claim finds a lease to take and not one to make. */
+    /** As if each tick of the history had been claimed. */
     private static final String LEASES = """
-            insert into lease (resource, fence) select 'job-' || n, 1 + %2$d / %1$d from {numbers %1$d}""";
+            update lease set fence = 1 + %2$d / %1$d""";
 
     /** A tick a minute of each job, with its attempt and its event; {@code n} goes by time, as a store grows. */
     private static final String HISTORY = """

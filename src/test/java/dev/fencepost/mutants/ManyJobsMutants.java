@@ -49,6 +49,9 @@ final class ManyJobsMutants {
                 mutant("a batch starts two ticks of a job under one token")
                         .sqlOf("TickBatches", "select distinct on (job) * from", "select * from")
                         .seenBy(SNAPSHOT, "oneJobTwiceIsClaimedOnce"),
+                mutant("the first tick of a job goes the long way")
+                        .sqlOf("JdbcTicks", "select id, 0 from job where true", "select id, 0 from job where false")
+                        .seenBy(BATCHES, "theVeryFirstTicksOfManyJobsTakeAFewCallsToo"),
                 mutant("one job that fails makes all of its batch fail")
                         .java("edge/jdbc/TickBatches", "e.kind() == Kind.BROKEN || isCancelled(e)", "isCancelled(e)")
                         .seenBy(BATCHES, "whatFailsForOneFailsForItAlone"),

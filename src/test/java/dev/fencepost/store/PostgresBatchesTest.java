@@ -211,6 +211,19 @@ class PostgresBatchesTest {
     }
 
     @Test
+    void theVeryFirstTicksOfManyJobsTakeAFewCallsToo() throws Exception {
+        String name = StoreContract.newName();
+        List<Job> jobs =
+                IntStream.range(0, MANY).mapToObj(i -> job(name + "-" + i)).toList();
+        store.register(jobs);
+        Slot slot = Slot.at(store.now());
+        int before = proxy.roundTrips();
+        List<Start> starts = atTheSameTime("attempt", jobs, job -> start(job, slot, ANNA));
+        assertTrue(proxy.roundTrips() - before <= MANY / 4, proxy.roundTrips() - before + " calls to claim");
+        starts.forEach(each -> assertEquals(1, started(each).lease().fence().value()));
+    }
+
+    @Test
     void eachGetsItsOwnAnswerWhateverTheOthersGet() throws Exception {
         List<Job> jobs = jobs(9);
         Slot slot = Slot.at(store.now());

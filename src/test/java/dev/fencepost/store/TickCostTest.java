@@ -191,7 +191,7 @@ class TickCostTest {
             store.prepare();
             store.register(jobs);
         }
-        database.sql("insert into lease (resource, fence) select id, 1 from job", """
+        database.sql("update lease set fence = 1", """
                 insert into tick (job, slot_key, slot_at, on_time, opened_at, attempts, outcome, ended_at)
                 select 'job-' || n % 2000, 'old-' || n, now() - n * interval '1 minute', true, now(), 1, 'SUCCEEDED', now()
                 from generate_series(1, 50000) n""", """

@@ -61,6 +61,11 @@ final class JdbcTicks implements Ticks {
                 cursor_at = case when :start > {now} then :start else {now} end
             where job.schedule_text <> :schedule or job.retired_at is not null returning id""");
 
+    /** The row that a claim takes: so the first claim of a job is the usual one too. In an order, since two nodes may do it at once. */
+    private static final Sql MAKE_LEASES = Sql.of("""
+            insert into lease (resource, fence) select id, 0 from job where true order by id
+            on conflict (resource) do nothing returning resource""");
+
     private static final Sql RETIRE =
             Sql.of("update job set retired_at = {now} where id = :job and retired_at is null returning id");
 
@@ -377,6 +382,12 @@ final class JdbcTicks implements Ticks {
                 }
                 return portion.size();
             });
+        }
+        if (!changed.isEmpty()) {
+            database.write(
+                    "rows for leases",
+                    Urgency.NORMAL,
+                    session -> session.one(MAKE_LEASES, Params.none()).rows().size());
         }
         List<String> gone = known.keySet().stream()
                 .filter(id -> !given.contains(id))

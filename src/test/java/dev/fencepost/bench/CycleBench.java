@@ -147,7 +147,7 @@ class CycleBench {
                                             "pgbench, same statements",
                                             () -> makeLeases(connection, clients),
                                             () -> pgbench(server, connection, clients))
-                                    .with(Goal.TICK_TO_PGBENCH),
+                                    .with(clients == 8 ? Goal.TICK_TO_PGBENCH : null),
                             new Contestant(
                                     "ShedLock 7.5.0, lock and unlock alone",
                                     () -> slices.perSecond(clients, i -> locks(shedLock, i, false))),
@@ -272,7 +272,7 @@ class CycleBench {
                                                 }
                                                 return 1;
                                             }))
-                                    .with(Goal.TICK_TO_BARE_SQLITE)));
+                                    .with(clients == 8 ? Goal.TICK_TO_BARE_SQLITE : null)));
         }
     }
 }

@@ -41,7 +41,7 @@ final class Slices {
             this(name, before, slice, null);
         }
 
-        Contestant with(Goal wanted) {
+        Contestant with(@Nullable Goal wanted) {
             return new Contestant(name, before, slice, wanted);
         }
     }

@@ -410,7 +410,8 @@ abstract class OrdersContract extends Contract {
             assertEquals(List.of(), store().trigger(name, List.of(slot(0)), false, null, ME));
             Job retired = retiredJob();
             assertEquals(List.of(), store().trigger(retired.id(), List.of(slot(0)), false, null, ME));
-            assertEquals(0, site().count("lease where resource in ('" + name + "', '" + retired.id() + "')"));
+            assertEquals(0, site().count("lease where resource = '" + name + "'"));
+            assertEquals(0, site().count("lease where resource = '" + retired.id() + "' and fence > 0"));
             assertEquals(0, site().count("tick where job in ('" + name + "', '" + retired.id() + "')"));
             assertEquals(signal, store().signal());
         }

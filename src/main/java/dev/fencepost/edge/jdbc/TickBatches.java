@@ -40,8 +40,8 @@ import org.jspecify.annotations.Nullable;
  * is not so, or is being changed by somebody at that moment, is left alone, without waiting for it, and goes the long way in
  * {@link JdbcTicks}, which decides. Only an insert waits: for whoever has made the same tick and not committed it yet.
  *
- * <p>A statement sees the database as it was when it began. So whatever it decides by is a row that it has locked, which it sees as it is
- * now; and where it finds such a row again, to change it, it does so by its key, since only then is it looked at once more.
+ * <p>A statement sees the database as it was when it began. So it decides by rows that it has locked, which it sees as they are now; and
+ * where it finds such a row again, to change it, it does so by its key, since only then is it looked at once more.
  */
 final class TickBatches {
 

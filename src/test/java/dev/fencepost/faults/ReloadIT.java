@@ -120,9 +120,11 @@ class ReloadIT {
             ServeProcess service = scene.serve("a").awaitReady();
             scene.jobs("jobs:\n  b:\n    evry: 1s\n    command: \"true\"\n  c:\n    every: 1x\n");
             reload(service, "the jobs file is refused, the one before stays in force; 3 errors");
-            List<String> errors = service.linesContaining("fencepost.yaml:");
-            assertTrue(
-                    errors.stream().anyMatch(line -> line.contains(":3:") && line.contains("evry")), errors::toString);
+            Wait.until(
+                    LIMIT,
+                    service::said,
+                    () -> service.linesContaining("fencepost.yaml:").stream()
+                            .anyMatch(line -> line.contains(":3:") && line.contains("evry")));
             assertFalse(service.said().contains("Exception"), service::said);
             int before = scene.rows().attempts("a").size();
             Wait.until(

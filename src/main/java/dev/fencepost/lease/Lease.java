@@ -18,4 +18,14 @@ public record Lease(
         RunId runId,
         @Nullable String slotKey,
         Instant grantedAt,
-        Instant expiresAt) {}
+        Instant expiresAt) {
+
+    /**
+     * The same after a renewal.
+     *
+     * @param end by the store's clock
+     */
+    public Lease until(Instant end) {
+        return new Lease(resource, owner, fence, runId, slotKey, grantedAt, end);
+    }
+}

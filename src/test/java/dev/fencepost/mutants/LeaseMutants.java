@@ -90,7 +90,8 @@ final class LeaseMutants {
                         .seenByContract("Store", "atItsEndALeaseIsNotRenewedAlthoughNobodyTookIt"),
                 mutant("a renewal renews every lease")
                         .sqlOf("JdbcLeases", "where lease.resource = l.resource and l.owner", "where l.owner")
-                        .seenByContract("Bystanders", "ofALease"),
+                        .seenBy("store.SqliteBystandersTest", "ofALease")
+                        .seenBy("store.PostgresBatchesTest", "aLeaseThatIsLockedMakesNobodyElseWaitForItsRenewal"),
                 mutant("a break breaks every lease")
                         .sqlOf(
                                 "JdbcLeases",

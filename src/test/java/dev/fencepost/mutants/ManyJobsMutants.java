@@ -68,6 +68,47 @@ final class ManyJobsMutants {
                                 "t.slot_key = f.slot_key for update")
                         .seenBy(BATCHES, "aTickThatIsLockedMakesNobodyElseWait"),
 
+                // ---- renewals
+                mutant("a batch renews after the end of the lease")
+                        .sqlOf("TickBatches", "l.resource = h.resource and {live h}", "l.resource = h.resource")
+                        .seenBy(BATCHES, "eachRenewalIsJudgedByItself"),
+                mutant("a batch renews whoever has the lease")
+                        .sqlOf(
+                                "TickBatches",
+                                "l.resource = w.resource and l.owner = w.owner and l.fence",
+                                "l.resource = w.resource and l.fence")
+                        .seenBy(BATCHES, "eachRenewalIsJudgedByItself"),
+                mutant("a batch renews whatever token is shown")
+                        .sqlOf(
+                                "TickBatches",
+                                "l.resource = w.resource and l.owner = w.owner and l.fence = w.fence",
+                                "l.resource = w.resource and l.owner = w.owner")
+                        .seenBy(BATCHES, "eachRenewalIsJudgedByItself"),
+                mutant("a batch renews whatever run is shown")
+                        .sqlOf(
+                                "TickBatches",
+                                "l.resource = w.resource and l.owner = w.owner and l.fence = w.fence and l.run_id = w.run_id",
+                                "l.resource = w.resource and l.owner = w.owner and l.fence = w.fence")
+                        .seenBy(BATCHES, "eachRenewalIsJudgedByItself"),
+                mutant("a batch renews the leases of others")
+                        .sqlOf("TickBatches", "where l.resource = h.resource and {live h}", "where {live h}")
+                        .seenBy(BATCHES, "eachRenewalIsJudgedByItself"),
+                mutant("a batch renews by the end that the lease had before")
+                        .sqlOf("TickBatches", "and {live h} returning", "and {live l} returning")
+                        .seenBy(SNAPSHOT, "aRenewalIsJudgedByTheLeaseAsItIsNow"),
+                mutant("what a batch did not renew is told as renewed")
+                        .java(
+                                "edge/jdbc/TickBatches",
+                                "end == null ? null : lease.until(end)",
+                                "end == null ? lease : lease.until(end)")
+                        .seenBy(BATCHES, "eachRenewalIsJudgedByItself"),
+                mutant("a batch waits for a lease that somebody has locked")
+                        .sqlOf(
+                                "TickBatches",
+                                "w.resource and l.owner = w.owner and l.fence = w.fence and l.run_id = w.run_id for update skip locked",
+                                "w.resource and l.owner = w.owner and l.fence = w.fence and l.run_id = w.run_id for update")
+                        .seenBy(BATCHES, "aLeaseThatIsLockedMakesNobodyElseWaitForItsRenewal"),
+
                 // ---- completions
                 mutant("a batch completes after the end of the lease")
                         .sqlOf("TickBatches", "a.run_id = r.run_id and {live r}", "a.run_id = r.run_id")
@@ -75,14 +116,14 @@ final class ManyJobsMutants {
                 mutant("a batch completes whoever has the lease")
                         .sqlOf(
                                 "TickBatches",
-                                "and l.owner = w.owner and l.fence = w.fence and l.run_id = w.run_id for update",
-                                "for update")
+                                "l.resource = w.job and l.owner = w.owner and l.fence = w.fence and l.run_id = w.run_id",
+                                "l.resource = w.job")
                         .seenOnPostgres("Store", "eachPartOfWhatTheStoreHasOfTheLeaseCounts"),
                 mutant("a batch completes whatever token is shown")
                         .sqlOf(
                                 "TickBatches",
-                                "and l.owner = w.owner and l.fence = w.fence and l.run_id = w.run_id for update",
-                                "and l.owner = w.owner and l.run_id = w.run_id for update")
+                                "l.resource = w.job and l.owner = w.owner and l.fence = w.fence",
+                                "l.resource = w.job and l.owner = w.owner")
                         .sqlOf("TickBatches", "and a.fence = o.fence and a.owner = o.owner", "and a.owner = o.owner")
                         .seenOnPostgres("Store", "eachPartOfWhatALeaseShowsCounts"),
                 mutant("a batch ends an attempt that has an end")
@@ -132,8 +173,20 @@ final class ManyJobsMutants {
                         .java("edge/jdbc/Together", "answers.get(i)", "answers.get(i - 1)")
                         .seenBy("edge.jdbc.TogetherTest", "thoseWhoWaitGoTogetherInTheirOrder"),
                 mutant("whoever ends a call wakes nobody")
-                        .java("edge/jdbc/Together", "next.turn().complete(new Turn.Leads<>());", "lanes++;")
+                        .java("edge/jdbc/Together", "next.turn.complete(new Turn.Leads<>());", "calls--;")
                         .seenBy("edge.jdbc.TogetherTest", "thoseWhoWaitGoTogetherInTheirOrder"),
+                mutant("a call that stands still holds up all")
+                        .java("edge/jdbc/Together", "MOST_CALLS = 2", "MOST_CALLS = 1")
+                        .seenBy("edge.jdbc.TogetherTest", "besideACallThatTakesLongASecondOneIsMadeAndNoThird"),
+                mutant("whoever waits long makes another call")
+                        .java("edge/jdbc/Together", "MOST_CALLS = 2", "MOST_CALLS = 200")
+                        .seenBy("edge.jdbc.TogetherTest", "besideACallThatTakesLongASecondOneIsMadeAndNoThird"),
+                mutant("whoever waits long waits for two calls that stand still")
+                        .java("edge/jdbc/Together", "(calls == 1 || next.late)", "calls == 1")
+                        .seenBy("edge.jdbc.TogetherTest", "besideACallThatTakesLongASecondOneIsMadeAndNoThird"),
+                mutant("a second call is made for ever once there was one")
+                        .java("edge/jdbc/Together", "(calls == 1 || next.late)", "true")
+                        .seenBy("edge.jdbc.TogetherTest", "whoHasNotWaitedLongDoesNotTakeThePlaceOfOneOfTwo"),
                 mutant("a question that was taken back is asked")
                         .java("edge/jdbc/Together", "return queue.remove(mine);", "return queue.contains(mine);")
                         .seenBy("edge.jdbc.TogetherTest", "whoIsInterruptedBeforeItsTurnHasAskedNothing"),

@@ -9,10 +9,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.fencepost.edge.jdbc.JdbcStore;
 import dev.fencepost.faults.Proxy;
 import dev.fencepost.lease.Claim;
+import dev.fencepost.lease.FencingToken;
 import dev.fencepost.lease.Lease;
 import dev.fencepost.lease.LeaseView;
 import dev.fencepost.lease.Owner;
 import dev.fencepost.lease.Refusal;
+import dev.fencepost.lease.Renewal;
+import dev.fencepost.lease.RunId;
 import dev.fencepost.lease.StoreException;
 import dev.fencepost.run.Attempt;
 import dev.fencepost.run.Completed;
@@ -28,6 +31,7 @@ import dev.fencepost.schedule.Plan.NewTick;
 import dev.fencepost.schedule.Slot;
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.sql.Savepoint;
 import java.sql.Statement;
 import java.time.Duration;
 import java.time.Instant;
@@ -41,6 +45,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
@@ -106,15 +111,27 @@ class PostgresBatchesTest {
         assertInstanceOf(Completed.Stored.class, store.complete(started.lease(), SUCCESS));
     }
 
-    /** As a runner does: what is urgent waits a second at the most, and is tried again. */
     private static Completed completed(Lease lease, Completion completion) {
+        return insistently(() -> store.complete(lease, completion));
+    }
+
+    private static Renewal renewed(Lease lease, Duration ttl) {
+        return insistently(() -> store.renew(lease, ttl));
+    }
+
+    /** As a runner does: what is urgent waits a second at the most, and is tried again. */
+    private static <T> T insistently(Supplier<T> call) {
         while (true) {
             try {
-                return store.complete(lease, completion);
+                return call.get();
             } catch (StoreException e) {
                 assertEquals(StoreException.Kind.UNAVAILABLE, e.kind(), e::getMessage);
             }
         }
+    }
+
+    private static Lease renewal(Renewal renewal) {
+        return assertInstanceOf(Renewal.Renewed.class, renewal).lease();
     }
 
     private static Situation situation(Job job) {
@@ -193,6 +210,17 @@ class PostgresBatchesTest {
             assertEquals(1, started.attempt());
             LeaseView view = Objects.requireNonNull(store.inspect(jobs.get(i).id()));
             assertEquals(started.lease(), view.lease());
+        }
+        before = proxy.roundTrips();
+        List<Renewal> renewals = atTheSameTime(
+                "lease",
+                jobs,
+                job -> renewed(started(starts.get(jobs.indexOf(job))).lease(), Duration.ofHours(3)));
+        assertTrue(proxy.roundTrips() - before <= MANY / 4, proxy.roundTrips() - before + " calls to renew");
+        for (int i = 0; i < MANY; i++) {
+            LeaseView view = Objects.requireNonNull(store.inspect(jobs.get(i).id()));
+            assertEquals(renewal(renewals.get(i)), view.lease());
+            assertTrue(view.lease().expiresAt().isAfter(store.now().plus(Duration.ofHours(2))));
         }
         before = proxy.roundTrips();
         List<Completed> completed = atTheSameTime(
@@ -323,7 +351,110 @@ class PostgresBatchesTest {
                         + "' order by 1"));
     }
 
-    /** What is urgent may take a second and a half. The first two go alone, and meanwhile the others wait and then go together. */
+    @Test
+    void eachRenewalIsJudgedByItself() throws Exception {
+        List<Job> jobs = jobs(7);
+        Slot slot = Slot.at(store.now());
+        List<Lease> leases = new ArrayList<>(jobs.stream()
+                .map(job -> started(start(job, slot, ANNA)).lease())
+                .toList());
+        database.sql("update lease set expires_at = clock_timestamp() where resource = " + quoted(jobs.get(1)));
+        store.breakLease(jobs.get(2).id(), "by hand");
+        leases.set(
+                3,
+                like(
+                        leases.get(3),
+                        BEN,
+                        leases.get(3).fence().value(),
+                        leases.get(3).runId()));
+        leases.set(4, like(leases.get(4), ANNA, 1, leases.get(4).runId()));
+        leases.set(5, like(leases.get(5), ANNA, leases.get(5).fence().value(), StoreContract.newRun()));
+        List<Renewal> answers =
+                atTheSameTime("lease", jobs, job -> renewed(leases.get(jobs.indexOf(job)), Duration.ofHours(3)));
+        for (int i : List.of(0, 6)) {
+            assertEquals(leases.get(i).until(renewal(answers.get(i)).expiresAt()), renewal(answers.get(i)));
+        }
+        assertEquals(
+                List.of(
+                        Refusal.EXPIRED,
+                        Refusal.STALE_TOKEN,
+                        Refusal.NOT_OWNER,
+                        Refusal.STALE_TOKEN,
+                        Refusal.NOT_OWNER),
+                answers.subList(1, 6).stream()
+                        .map(each -> assertInstanceOf(Renewal.Lost.class, each).reason())
+                        .toList());
+        assertEquals(
+                List.of("0", "6"),
+                database
+                        .rows("select right(resource, 1) from lease where resource like '"
+                                + jobs.getFirst().id().replaceAll("-0$", "-%")
+                                + "' and expires_at > clock_timestamp() + interval '2 hours' order by 1")
+                        .stream()
+                        .map(List::getFirst)
+                        .toList());
+    }
+
+    private static Lease like(Lease lease, Owner owner, long fence, RunId runId) {
+        return new Lease(
+                lease.resource(),
+                owner,
+                new FencingToken(fence),
+                runId,
+                lease.slotKey(),
+                lease.grantedAt(),
+                lease.expiresAt());
+    }
+
+    @Test
+    void aLeaseThatIsLockedMakesNobodyElseWaitForItsRenewal() throws Exception {
+        List<Job> jobs = jobs(6);
+        Slot slot = Slot.at(store.now());
+        List<Lease> leases = jobs.stream()
+                .map(job -> started(start(job, slot, ANNA)).lease())
+                .toList();
+        try (Connection connection = database.connect();
+                Statement statement = connection.createStatement()) {
+            connection.setAutoCommit(false);
+            statement.execute("select 1 from lease where resource = " + quoted(jobs.get(4)) + " for update");
+            Savepoint before = connection.setSavepoint();
+            statement.execute("lock table lease in access exclusive mode");
+            List<Future<Renewal>> renewals = new ArrayList<>();
+            renewals.add(threads.submit(() -> store.renew(leases.get(0), Duration.ofHours(3))));
+            await(() -> waiting() == 1, "the renewal that goes alone");
+            Future<Renewal> locked = threads.submit(() -> renewed(leases.get(4), Duration.ofHours(5)));
+            List<Integer> others = List.of(0, 1, 2, 3, 5);
+            for (int i : others.subList(1, others.size())) {
+                renewals.add(threads.submit(() -> store.renew(leases.get(i), Duration.ofHours(3))));
+            }
+            await(() -> waiting() == 2, "the others that go together");
+            connection.rollback(before);
+            List<Lease> renewed =
+                    renewals.stream().map(each -> renewal(answer(each))).toList();
+            connection.commit();
+            assertEquals(
+                    view(renewal(answer(locked))), store.inspect(jobs.get(4).id()));
+            for (int i = 0; i < others.size(); i++) {
+                assertEquals(
+                        view(renewed.get(i)),
+                        store.inspect(jobs.get(others.get(i)).id()));
+            }
+        }
+    }
+
+    private static LeaseView view(Lease lease) {
+        return new LeaseView(
+                lease.resource(),
+                lease.fence().value(),
+                LeaseView.State.LIVE,
+                lease.owner(),
+                lease.runId(),
+                lease.slotKey(),
+                lease.grantedAt(),
+                lease.expiresAt());
+    }
+
+    /** What is urgent may take a second and a half. The first one goes alone, and meanwhile the others wait and then go together. */
     @Test
     void whatTakesTooLongTogetherIsDoneOneByOne() throws Exception {
         List<Job> jobs = jobs(5);

@@ -13,7 +13,6 @@ import dev.fencepost.lease.Renewal;
 import dev.fencepost.lease.RunId;
 import java.sql.SQLException;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -96,9 +95,12 @@ final class JdbcLeases implements Leases {
             "select " + VIEW_COLUMNS + " from lease l where l.resource = :resource and l.fence > 0");
 
     private final Database database;
+    private final @Nullable TickBatches batches;
 
-    JdbcLeases(Database database) {
+    /** @param batches the short way for what is usual, or null where there is none */
+    JdbcLeases(Database database, @Nullable TickBatches batches) {
         this.database = database;
+        this.batches = batches;
     }
 
     @Override
@@ -127,6 +129,11 @@ final class JdbcLeases implements Leases {
     @Override
     public Renewal renew(Lease lease, Duration ttl) {
         Leases.checkTtl(ttl);
+        Lease usual = batches == null ? null : batches.renew(lease, ttl);
+        return usual == null ? renewAlone(lease, ttl) : new Renewal.Renewed(usual);
+    }
+
+    private Renewal renewAlone(Lease lease, Duration ttl) {
         String operation = "renew " + lease.resource();
         Params params = identity(lease).and("ttl", ttl.toMillis());
         Row row = database.writeAtOnce(operation, Urgency.URGENT, RENEW, params)
@@ -135,15 +142,7 @@ final class JdbcLeases implements Leases {
         if (row == null) {
             return new Renewal.Lost(whyRefused(operation, Urgency.URGENT, lease));
         }
-        Instant expires = row.instant("expires");
-        return new Renewal.Renewed(new Lease(
-                lease.resource(),
-                lease.owner(),
-                lease.fence(),
-                lease.runId(),
-                lease.slotKey(),
-                lease.grantedAt(),
-                expires));
+        return new Renewal.Renewed(lease.until(row.instant("expires")));
     }
 
     @Override

@@ -69,7 +69,7 @@ public final class JdbcStore implements Store {
 
     private JdbcStore(Database database, @Nullable TickBatches batches) {
         this.database = database;
-        this.leases = new JdbcLeases(database);
+        this.leases = new JdbcLeases(database, batches);
         this.ticks = new JdbcTicks(database, batches);
         this.outbox = new JdbcOutbox(database);
         this.work = new JdbcWork(database);

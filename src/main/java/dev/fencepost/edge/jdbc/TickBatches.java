@@ -33,12 +33,12 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The usual course of a tick on PostgreSQL, for as many jobs at once as wait for it: read what is due, open its tick, claim its lease,
- * complete it. Each is one statement and one round trip, whether for one job or for a hundred (ADR 28).
+ * renew it, complete it. Each is one statement and one round trip, whether for one job or for a hundred (ADR 28).
  *
  * <p>Here is only what meets nothing unusual: a plan that opens ticks and does nothing else, the first attempt of a tick whose lease
- * nobody holds and whose job no dead holder has left anything behind, and a completion under a good lease that nothing follows. Whatever
- * is not so, or is being changed by somebody at that moment, is left alone, without waiting for it, and goes the long way in
- * {@link JdbcTicks}, which decides. Only an insert waits: for whoever has made the same tick and not committed it yet.
+ * nobody holds and whose job no dead holder has left anything behind, and under a good lease a renewal, or a completion that nothing
+ * follows. Whatever is not so, or is being changed by somebody at that moment, is left alone, without waiting for it, and goes the long
+ * way in {@link JdbcTicks} or {@link JdbcLeases}, which decide. Only an insert waits: for whoever has made the same tick and not committed it yet.
  *
  * <p>A statement sees the database as it was when it began. So it decides by rows that it has locked, which it sees as they are now; and
  * where it finds such a row again, to change it, it does so by its key, since only then is it looked at once more.
@@ -47,8 +47,8 @@ final class TickBatches {
 
     private static final int MOST = 200;
 
-    /** With two cores a third one would only wait for the others. */
-    private static final int LANES = 2;
+    /** Some commits of a slow disk; a call of the usual kind for one job takes a millisecond, for two hundred a tenth of a second. */
+    private static final Duration USUAL = Duration.ofMillis(20);
 
     /** As long as for a connection, and as long as a call may take. */
     private static final Duration PATIENCE = Duration.ofSeconds(8);
@@ -120,6 +120,18 @@ final class TickBatches {
             from begins b where l.resource = b.job
             returning\s""" + JdbcLeases.VIEW_COLUMNS + ", 1 as number, {now} as now, b.slot_at, b.without_effects");
 
+    /** Each lease is locked first, where nobody else has it; then the clock is looked at. */
+    static final Statement RENEW = Statement.of("""
+            with wanted as (
+                select * from unnest(:resources::text[], :owners::text[], :fences::bigint[], :run_ids::text[], :ttls::bigint[])
+                    as w (resource, owner, fence, run_id, ttl){rows}),
+            held as materialized (
+                select w.*, l.expires_at from (select distinct on (resource) * from wanted order by resource) w cross join lateral (
+                    select l.expires_at from lease l where l.resource = w.resource
+                        and l.owner = w.owner and l.fence = w.fence and l.run_id = w.run_id for update skip locked) l)
+            update lease l set expires_at = {now} + h.ttl {ms}
+            from held h where l.resource = h.resource and {live h} returning l.run_id, {expires l} as expires""");
+
     /**
      * The lease is locked first, then the tick, then the attempt, each only where nobody else has it; then the clock is looked at. All that
      * follows depends on the attempt that was ended.
@@ -185,20 +197,24 @@ final class TickBatches {
     private final Together<String, Optional<Situation>> situations;
     private final Together<Opening, Optional<Plan>> openings;
     private final Together<Starting, Optional<Start.Started>> starts;
+    private final Together<Renewing, Optional<Lease>> renewals;
     private final Together<Ending, Boolean> completions;
 
     private record Opening(Job job, Instant seen, Plan plan) {}
 
     private record Starting(Job job, Slot slot, Owner owner, RunId runId) {}
 
+    private record Renewing(Lease lease, Duration ttl) {}
+
     private record Ending(Lease lease, Completion completion) {}
 
     TickBatches(Database database) {
         this.database = database;
-        this.situations = new Together<>("situation", LANES, MOST, PATIENCE, this::situations);
-        this.openings = new Together<>("plan", LANES, MOST, PATIENCE, this::open);
-        this.starts = new Together<>("claim", LANES, MOST, PATIENCE, this::start);
-        this.completions = new Together<>("completion", LANES, MOST, SHORT_PATIENCE, this::complete);
+        this.situations = new Together<>("situation", MOST, USUAL, PATIENCE, this::situations);
+        this.openings = new Together<>("plan", MOST, USUAL, PATIENCE, this::open);
+        this.starts = new Together<>("claim", MOST, USUAL, PATIENCE, this::start);
+        this.renewals = new Together<>("renewal", MOST, USUAL, SHORT_PATIENCE, this::renew);
+        this.completions = new Together<>("completion", MOST, USUAL, SHORT_PATIENCE, this::complete);
     }
 
     /** Null for a job that is not registered. */
@@ -302,6 +318,39 @@ final class TickBatches {
         return wanted.stream()
                 .map(each -> Optional.ofNullable(started.get(each.runId())))
                 .toList();
+    }
+
+    /** The lease with its new end, or null if this renewal has to go the long way, which says why. */
+    @Nullable
+    Lease renew(Lease lease, Duration ttl) {
+        return renewals.ask(new Renewing(lease, ttl)).orElse(null);
+    }
+
+    private List<Optional<Lease>> renew(List<Renewing> wanted) {
+        Map<String, Renewing> byResource =
+                firsts(wanted, renewing -> renewing.lease().resource());
+        List<Renewing> rows = List.copyOf(byResource.values());
+        List<Lease> leases = rows.stream().map(Renewing::lease).toList();
+        Params params = Params.of("resources", array(leases.stream().map(Lease::resource)))
+                .and("owners", array(leases.stream().map(lease -> lease.owner().text())))
+                .and("fences", array(leases.stream().map(lease -> lease.fence().value())))
+                .and("run_ids", array(leases.stream().map(Lease::runId)))
+                .and("ttls", array(rows.stream().map(each -> each.ttl().toMillis())));
+        Map<String, Instant> ends = new HashMap<>();
+        for (Row row : usual("renew " + words(byResource.keySet()), Urgency.URGENT, RENEW.of(rows.size()), params)) {
+            ends.put(row.text("run_id"), row.instant("expires"));
+        }
+        return wanted.stream()
+                .map(each -> byResource.get(each.lease().resource()) == each ? each.lease() : null)
+                .map(lease -> lease == null
+                        ? null
+                        : renewed(lease, ends.get(lease.runId().toString())))
+                .map(Optional::ofNullable)
+                .toList();
+    }
+
+    private static @Nullable Lease renewed(Lease lease, @Nullable Instant end) {
+        return end == null ? null : lease.until(end);
     }
 
     /** Whether {@link #complete} takes it, if nothing follows it in the same transaction. */

@@ -7,13 +7,13 @@ public final class TickStatements {
 
     private TickStatements() {}
 
-    /** The usual one, of one job; its values are arrays, and so are those of {@link #complete}. */
+    /** The usual one, of one job; its values are arrays, and so are those of the others. */
     public static List<String> start() {
         return WorkStatements.named(TickBatches.START.ofOne());
     }
 
     public static List<String> renew() {
-        return WorkStatements.named(JdbcLeases.RENEW);
+        return WorkStatements.named(TickBatches.RENEW.ofOne());
     }
 
     public static List<String> complete() {

@@ -2,6 +2,7 @@ package dev.fencepost.edge.jdbc;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -21,6 +22,7 @@ import org.junit.jupiter.api.Test;
 class TogetherTest {
 
     private static final int LIMIT_SECONDS = 10;
+    private static final Duration SHORT = Duration.ofMillis(10);
     private static final Duration LONG = Duration.ofSeconds(LIMIT_SECONDS);
 
     private final LinkedBlockingQueue<List<String>> begun = new LinkedBlockingQueue<>();
@@ -30,8 +32,8 @@ class TogetherTest {
     /** Tells a call to end well. */
     private static final class Well extends RuntimeException {}
 
-    private Together<String, String> together(int lanes, int most, Duration patience) {
-        return new Together<>("call", lanes, most, patience, questions -> {
+    private Together<String, String> together(int most, Duration usual, Duration patience) {
+        return new Together<>("call", most, usual, patience, questions -> {
             begun.add(questions);
             try {
                 RuntimeException end = ends.take();
@@ -82,20 +84,50 @@ class TogetherTest {
 
     @Test
     void whoMeetsNobodyGoesAloneAndAtOnce() throws Exception {
-        Together<String, String> together = together(2, 3, LONG);
+        Together<String, String> together = together(3, LONG, LONG);
+        CompletableFuture<String> a = ask(together, "a");
+        assertEquals(List.of("a"), nextCall());
+        end(new Well());
+        assertEquals("a!", answer(a));
+    }
+
+    @Test
+    void besideACallThatTakesLongASecondOneIsMadeAndNoThird() throws Exception {
+        Together<String, String> together = together(1, SHORT, LONG);
+        CompletableFuture<String> a = ask(together, "a");
+        assertEquals(List.of("a"), nextCall());
+        CompletableFuture<String> b = ask(together, "b");
+        assertEquals(List.of("b"), nextCall());
+        CompletableFuture<String> c = ask(together, "c");
+        assertNull(begun.poll(SHORT.multipliedBy(10).toMillis(), TimeUnit.MILLISECONDS), "a third one");
+        end(new Well());
+        assertEquals(List.of("c"), nextCall());
+        end(new Well());
+        end(new Well());
+        assertEquals(List.of("a!", "b!", "c!"), List.of(answer(a), answer(b), answer(c)));
+    }
+
+    @Test
+    void whoHasNotWaitedLongDoesNotTakeThePlaceOfOneOfTwo() throws Exception {
+        Together<String, String> together = together(2, Duration.ofSeconds(1), LONG);
         CompletableFuture<String> a = ask(together, "a");
         CompletableFuture<String> b = ask(together, "b");
         assertEquals(List.of("a"), nextCall());
         assertEquals(List.of("b"), nextCall());
+        CompletableFuture<String> c = ask(together, "c");
+        CompletableFuture<String> d = ask(together, "d");
         end(new Well());
+        CompletableFuture.anyOf(a, b).get(LIMIT_SECONDS, TimeUnit.SECONDS);
+        assertTrue(begun.isEmpty(), "another small call beside the one under way");
         end(new Well());
-        assertEquals("a!", answer(a));
-        assertEquals("b!", answer(b));
+        assertEquals(List.of("c", "d"), nextCall());
+        end(new Well());
+        assertEquals(List.of("a!", "b!", "c!", "d!"), List.of(answer(a), answer(b), answer(c), answer(d)));
     }
 
     @Test
     void thoseWhoWaitGoTogetherInTheirOrder() throws Exception {
-        Together<String, String> together = together(1, 3, LONG);
+        Together<String, String> together = together(3, LONG, LONG);
         List<CompletableFuture<String>> answers = new ArrayList<>();
         for (String question : List.of("a", "b", "c", "d", "e")) {
             answers.add(ask(together, question));
@@ -117,7 +149,7 @@ class TogetherTest {
 
     @Test
     void aCallThatFailsFailsForAllInItAndForNobodyElse() throws Exception {
-        Together<String, String> together = together(1, 2, LONG);
+        Together<String, String> together = together(2, LONG, LONG);
         CompletableFuture<String> a = ask(together, "a");
         CompletableFuture<String> b = ask(together, "b");
         CompletableFuture<String> c = ask(together, "c");
@@ -137,19 +169,23 @@ class TogetherTest {
 
     @Test
     void whoseTurnDoesNotComeHasAskedNothing() throws Exception {
-        Together<String, String> together = together(1, 2, Duration.ofMillis(50));
+        Together<String, String> together = together(1, SHORT, SHORT.multipliedBy(5));
         CompletableFuture<String> a = ask(together, "a");
+        nextCall();
+        CompletableFuture<String> b = ask(together, "b");
+        nextCall();
         CompletableFuture<String> late = ask(together, "late");
         assertEquals(Kind.UNAVAILABLE, failure(late));
-        nextCall();
+        end(new Well());
         end(new Well());
         assertEquals("a!", answer(a));
+        assertEquals("b!", answer(b));
         assertTrue(begun.isEmpty(), "the question is in no call");
     }
 
     @Test
     void whoIsInterruptedBeforeItsTurnHasAskedNothing() throws Exception {
-        Together<String, String> together = together(1, 2, LONG);
+        Together<String, String> together = together(2, LONG, LONG);
         CompletableFuture<String> a = ask(together, "a");
         CompletableFuture<String> b = ask(together, "b");
         threads.getLast().interrupt();
@@ -165,7 +201,7 @@ class TogetherTest {
 
     @Test
     void whoIsInterruptedInTheCallOfAnotherDoesNotKnow() throws Exception {
-        Together<String, String> together = together(1, 3, LONG);
+        Together<String, String> together = together(3, LONG, LONG);
         CompletableFuture<String> a = ask(together, "a");
         CompletableFuture<String> b = ask(together, "b");
         CompletableFuture<String> c = ask(together, "c");

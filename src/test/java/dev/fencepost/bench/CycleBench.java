@@ -44,6 +44,7 @@ import org.springframework.jdbc.core.JdbcTemplate;
 class CycleBench {
 
     private static final int ROUNDS = Integer.getInteger("bench.rounds", 40);
+    private static final int WARM_ROUNDS = Integer.getInteger("bench.warm-rounds", 40);
     private static final Duration SLICE = Duration.ofMillis(Long.getLong("bench.slice-millis", 250));
     private static final Duration TTL = Duration.ofMinutes(10);
     private static final int SCHEDULED = 5_000;
@@ -61,7 +62,7 @@ class CycleBench {
 
     CycleBench(@TempDir Path folder) {
         this.folder = folder;
-        slices = new Slices(ROUNDS, SLICE, folder);
+        slices = new Slices(WARM_ROUNDS, ROUNDS, SLICE, folder);
     }
 
     private static RunId newRun() {

@@ -46,12 +46,22 @@ final class Slices {
         }
     }
 
+    private final int warmRounds;
     private final int rounds;
     private final Duration length;
     private final Path disk;
 
-    /** @param disk a folder on the disk whose fsync is measured before each slice */
+    /** One round goes before those that count. */
     Slices(int rounds, Duration length, Path disk) {
+        this(1, rounds, length, disk);
+    }
+
+    /**
+     * @param warmRounds how many go before those that count: the JVM gets faster for some ten seconds of each one's work
+     * @param disk a folder on the disk whose fsync is measured before each slice
+     */
+    Slices(int warmRounds, int rounds, Duration length, Path disk) {
+        this.warmRounds = warmRounds;
         this.rounds = rounds;
         this.length = length;
         this.disk = disk;
@@ -177,13 +187,13 @@ final class Slices {
                 .limit(contestants)
                 .toList();
         List<Double> syncs = new ArrayList<>();
-        for (int round = 0; round <= rounds; round++) {
+        for (int round = -warmRounds; round < rounds; round++) {
             for (int turn = 0; turn < contestants; turn++) {
-                int who = (turn + round) % contestants;
+                int who = Math.floorMod(turn + round, contestants);
                 Callable<T> slice = turns.prepare(who);
                 double sync = syncMicros(disk);
                 T result = slice.call();
-                if (round > 0) {
+                if (round >= 0) {
                     given.get(who).add(result);
                     syncs.add(sync);
                 }

@@ -146,23 +146,24 @@ final class Together<Q, A> {
 
     private A lead(Waiting<Q, A> mine) {
         List<Waiting<Q, A>> all = new ArrayList<>(List.of(mine));
+        List<A> answers;
         try {
             synchronized (queue) {
                 while (all.size() < most && !queue.isEmpty()) {
                     all.add(queue.remove());
                 }
             }
-            List<A> answers = call.make(all.stream().map(each -> each.question).toList());
-            for (int i = 1; i < all.size(); i++) {
-                all.get(i).turn.complete(new Turn.Answered<>(answers.get(i)));
-            }
-            return answers.getFirst();
+            answers = call.make(all.stream().map(each -> each.question).toList());
         } catch (RuntimeException | Error e) {
             all.forEach(each -> each.turn.completeExceptionally(e));
             throw e;
         } finally {
-            leave();
+            leave(); // first of all, so that the next call is on its way while these are told
         }
+        for (int i = 1; i < all.size(); i++) {
+            all.get(i).turn.complete(new Turn.Answered<>(answers.get(i)));
+        }
+        return answers.getFirst();
     }
 
     /** The next one takes the place of this call, but for that of a second one which is no longer needed. */

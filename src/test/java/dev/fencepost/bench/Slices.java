@@ -7,8 +7,10 @@ import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
+import java.util.Random;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -19,8 +21,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Contestants take turns, slice by slice, in an order that turns too. What a machine gives changes from second to second, so a ratio is of
- * two slices of one round, and the median of the ratios is what counts. The first round does not.
+ * Contestants take turns, slice by slice, each round in an order by chance. What a machine gives changes from second to second, so a ratio is of
+ * two slices of one round, and the median of the ratios is what counts. The first rounds do not.
  */
 final class Slices {
 
@@ -45,6 +47,8 @@ final class Slices {
             return new Contestant(name, before, slice, wanted);
         }
     }
+
+    private static final long SEED = 8;
 
     private final int warmRounds;
     private final int rounds;
@@ -181,15 +185,18 @@ final class Slices {
         Callable<T> prepare(int who) throws Exception;
     }
 
-    /** What the slices of each gave, by round. */
+    /** What the slices of each gave, by round. Nobody always follows the same one, whose work may not be at its end with its slice. */
     private <T> List<List<T>> takeTurns(int contestants, Turn<T> turns) throws Exception {
         List<List<T>> given = Stream.generate(() -> (List<T>) new ArrayList<T>())
                 .limit(contestants)
                 .toList();
         List<Double> syncs = new ArrayList<>();
+        List<Integer> order =
+                new ArrayList<>(IntStream.range(0, contestants).boxed().toList());
+        Random chance = new Random(SEED);
         for (int round = -warmRounds; round < rounds; round++) {
-            for (int turn = 0; turn < contestants; turn++) {
-                int who = Math.floorMod(turn + round, contestants);
+            Collections.shuffle(order, chance);
+            for (int who : order) {
                 Callable<T> slice = turns.prepare(who);
                 double sync = syncMicros(disk);
                 T result = slice.call();

@@ -11,17 +11,27 @@ import dev.fencepost.lease.StoreException.Kind;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 
 /** Calls that end when the test says so. */
 class TogetherTest {
 
     private static final int LIMIT_SECONDS = 10;
+    private static final int CALLERS = 50;
+    private static final int QUESTIONS = 200;
+    private static final int LAST = CALLERS * QUESTIONS + 1;
     private static final Duration SHORT = Duration.ofMillis(10);
     private static final Duration LONG = Duration.ofSeconds(LIMIT_SECONDS);
 
@@ -213,5 +223,65 @@ class TogetherTest {
         end(new Well());
         assertEquals("a!", answer(a));
         assertEquals("b!", answer(b));
+    }
+
+    /** Calls that take some time or fail, and threads that are interrupted, by chance. */
+    @Test
+    void whateverHappensEachQuestionIsAskedOnceAndAnsweredByItsOwnAnswer() throws Exception {
+        AtomicInteger underWay = new AtomicInteger();
+        AtomicInteger most = new AtomicInteger();
+        Map<Integer, Integer> asked = new ConcurrentHashMap<>();
+        Together<Integer, Integer> together =
+                new Together<>("call", 7, Duration.ofMillis(1), Duration.ofMillis(20), questions -> {
+                    most.accumulateAndGet(underWay.incrementAndGet(), Math::max);
+                    try {
+                        questions.forEach(question -> asked.merge(question, 1, Integer::sum));
+                        ThreadLocalRandom chance = ThreadLocalRandom.current();
+                        LockSupport.parkNanos(chance.nextInt(20) == 0 ? 30_000_000 : chance.nextInt(2_000_000));
+                        if (!questions.contains(LAST) && chance.nextInt(10) == 0) {
+                            throw new StoreException(Kind.AMBIGUOUS, "cut off", null);
+                        }
+                        return questions.stream().map(question -> -question).toList();
+                    } finally {
+                        underWay.decrementAndGet();
+                    }
+                });
+        Map<Integer, Object> told = new ConcurrentHashMap<>();
+        try (ExecutorService callers = Executors.newVirtualThreadPerTaskExecutor()) {
+            for (int caller = 0; caller < CALLERS; caller++) {
+                int first = 1 + caller * QUESTIONS;
+                callers.submit(() -> {
+                    for (int question = first; question < first + QUESTIONS; question++) {
+                        if (ThreadLocalRandom.current().nextInt(20) == 0) {
+                            Thread.currentThread().interrupt();
+                        }
+                        try {
+                            told.put(question, together.ask(question));
+                        } catch (StoreException e) {
+                            told.put(question, e.kind());
+                        }
+                        Thread.interrupted();
+                    }
+                });
+            }
+        }
+        assertEquals(CALLERS * QUESTIONS, told.size());
+        told.forEach((question, answer) -> {
+            int times = asked.getOrDefault(question, 0);
+            if (answer == Kind.UNAVAILABLE) {
+                assertEquals(0, times, "of " + question + " it is said that it was not asked");
+            } else {
+                assertEquals(1, times, "times that " + question + " was asked, which was told " + answer);
+                assertTrue(answer == Kind.AMBIGUOUS || answer.equals(-question), question + " was told " + answer);
+            }
+        });
+        assertEquals(
+                3,
+                told.values().stream()
+                        .map(answer -> answer instanceof Kind ? answer : "answer")
+                        .distinct()
+                        .count());
+        assertEquals(2, most.get());
+        assertEquals(-LAST, together.ask(LAST));
     }
 }

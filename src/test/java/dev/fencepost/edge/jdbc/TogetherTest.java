@@ -33,6 +33,7 @@ class TogetherTest {
     private static final int QUESTIONS = 200;
     private static final int LAST = CALLERS * QUESTIONS + 1;
     private static final Duration SHORT = Duration.ofMillis(10);
+    private static final Duration NEVER = Duration.ofHours(1);
     private static final Duration LONG = Duration.ofSeconds(LIMIT_SECONDS);
 
     private final LinkedBlockingQueue<List<String>> begun = new LinkedBlockingQueue<>();
@@ -94,7 +95,7 @@ class TogetherTest {
 
     @Test
     void whoMeetsNobodyGoesAloneAndAtOnce() throws Exception {
-        Together<String, String> together = together(3, LONG, LONG);
+        Together<String, String> together = together(3, NEVER, LONG);
         CompletableFuture<String> a = ask(together, "a");
         assertEquals(List.of("a"), nextCall());
         end(new Well());
@@ -137,7 +138,7 @@ class TogetherTest {
 
     @Test
     void thoseWhoWaitGoTogetherInTheirOrder() throws Exception {
-        Together<String, String> together = together(3, LONG, LONG);
+        Together<String, String> together = together(3, NEVER, LONG);
         List<CompletableFuture<String>> answers = new ArrayList<>();
         for (String question : List.of("a", "b", "c", "d", "e")) {
             answers.add(ask(together, question));
@@ -159,7 +160,7 @@ class TogetherTest {
 
     @Test
     void aCallThatFailsFailsForAllInItAndForNobodyElse() throws Exception {
-        Together<String, String> together = together(2, LONG, LONG);
+        Together<String, String> together = together(2, NEVER, LONG);
         CompletableFuture<String> a = ask(together, "a");
         CompletableFuture<String> b = ask(together, "b");
         CompletableFuture<String> c = ask(together, "c");
@@ -195,7 +196,7 @@ class TogetherTest {
 
     @Test
     void whoIsInterruptedBeforeItsTurnHasAskedNothing() throws Exception {
-        Together<String, String> together = together(2, LONG, LONG);
+        Together<String, String> together = together(2, NEVER, LONG);
         CompletableFuture<String> a = ask(together, "a");
         CompletableFuture<String> b = ask(together, "b");
         threads.getLast().interrupt();
@@ -211,7 +212,7 @@ class TogetherTest {
 
     @Test
     void whoIsInterruptedInTheCallOfAnotherDoesNotKnow() throws Exception {
-        Together<String, String> together = together(3, LONG, LONG);
+        Together<String, String> together = together(3, NEVER, LONG);
         CompletableFuture<String> a = ask(together, "a");
         CompletableFuture<String> b = ask(together, "b");
         CompletableFuture<String> c = ask(together, "c");

@@ -369,10 +369,14 @@ class PostgresBatchesTest {
                         leases.get(3).runId()));
         leases.set(4, like(leases.get(4), ANNA, 1, leases.get(4).runId()));
         leases.set(5, like(leases.get(5), ANNA, leases.get(5).fence().value(), StoreContract.newRun()));
-        List<Renewal> answers =
-                atTheSameTime("lease", jobs, job -> renewed(leases.get(jobs.indexOf(job)), Duration.ofHours(3)));
+        List<Renewal> answers = atTheSameTime("lease", jobs, job -> {
+            int i = jobs.indexOf(job);
+            return renewed(leases.get(i), Duration.ofHours(3 + i));
+        });
         for (int i : List.of(0, 6)) {
-            assertEquals(leases.get(i).until(renewal(answers.get(i)).expiresAt()), renewal(answers.get(i)));
+            Instant end = renewal(answers.get(i)).expiresAt();
+            assertEquals(leases.get(i).until(end), renewal(answers.get(i)));
+            assertEquals(3 + i, Duration.between(leases.get(i).grantedAt(), end).toHours());
         }
         assertEquals(
                 List.of(
@@ -419,15 +423,15 @@ class PostgresBatchesTest {
             statement.execute("select 1 from lease where resource = " + quoted(jobs.get(4)) + " for update");
             Savepoint before = connection.setSavepoint();
             statement.execute("lock table lease in access exclusive mode");
-            List<Future<Renewal>> renewals = new ArrayList<>();
-            renewals.add(threads.submit(() -> store.renew(leases.get(0), Duration.ofHours(3))));
-            await(() -> waiting() == 1, "the renewal that goes alone");
-            Future<Renewal> locked = threads.submit(() -> renewed(leases.get(4), Duration.ofHours(5)));
             List<Integer> others = List.of(0, 1, 2, 3, 5);
-            for (int i : others.subList(1, others.size())) {
-                renewals.add(threads.submit(() -> store.renew(leases.get(i), Duration.ofHours(3))));
+            List<Future<Renewal>> renewals = new ArrayList<>();
+            for (int alone : List.of(1, 2)) {
+                renewals.add(asked(leases.get(others.get(alone - 1))));
+                await(() -> waiting() == alone, "two that go alone");
             }
-            await(() -> waiting() == 2, "the others that go together");
+            Future<Renewal> locked = threads.submit(() -> renewed(leases.get(4), Duration.ofHours(5)));
+            others.subList(2, others.size()).forEach(i -> renewals.add(asked(leases.get(i))));
+            Thread.sleep(100); // they have nobody to tell that they wait, and go together
             connection.rollback(before);
             List<Lease> renewed =
                     renewals.stream().map(each -> renewal(answer(each))).toList();
@@ -440,6 +444,10 @@ class PostgresBatchesTest {
                         store.inspect(jobs.get(others.get(i)).id()));
             }
         }
+    }
+
+    private Future<Renewal> asked(Lease lease) {
+        return threads.submit(() -> store.renew(lease, Duration.ofHours(3)));
     }
 
     private static LeaseView view(Lease lease) {

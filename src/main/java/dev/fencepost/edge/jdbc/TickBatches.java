@@ -38,7 +38,8 @@ import org.jspecify.annotations.Nullable;
  * <p>Here is only what meets nothing unusual: a plan that opens ticks and does nothing else, the first attempt of a tick whose lease
  * nobody holds and whose job no dead holder has left anything behind, and under a good lease a renewal, or a completion that nothing
  * follows. Whatever is not so, or is being changed by somebody at that moment, is left alone, without waiting for it, and goes the long
- * way in {@link JdbcTicks} or {@link JdbcLeases}, which decide. Only an insert waits: for whoever has made the same tick and not committed it yet.
+ * way in {@link JdbcTicks} or {@link JdbcLeases}, which decide. Only an insert waits: for whoever has made the same tick and not committed
+ * it yet.
  *
  * <p>A statement sees the database as it was when it began. So it decides by rows that it has locked, which it sees as they are now; and
  * where it finds such a row again, to change it, it does so by its key, since only then is it looked at once more.
@@ -47,7 +48,7 @@ final class TickBatches {
 
     private static final int MOST = 200;
 
-    /** Some commits of a slow disk; a call of the usual kind for one job takes a millisecond, for two hundred a tenth of a second. */
+    /** Some commits of a slow disk. Calls for hundreds of jobs take longer; then two at a time use two cores of the server. */
     private static final Duration USUAL = Duration.ofMillis(20);
 
     /** As long as for a connection, and as long as a call may take. */
@@ -130,7 +131,7 @@ final class TickBatches {
                     select l.expires_at from lease l where l.resource = w.resource
                         and l.owner = w.owner and l.fence = w.fence and l.run_id = w.run_id for update skip locked) l)
             update lease l set expires_at = {now} + h.ttl {ms}
-            from held h where l.resource = h.resource and {live h} returning l.run_id, {expires l} as expires""");
+            from held h where l.resource = h.resource and {live h} returning l.resource, {expires l} as expires""");
 
     /**
      * The lease is locked first, then the tick, then the attempt, each only where nobody else has it; then the clock is looked at. All that
@@ -338,13 +339,11 @@ final class TickBatches {
                 .and("ttls", array(rows.stream().map(each -> each.ttl().toMillis())));
         Map<String, Instant> ends = new HashMap<>();
         for (Row row : usual("renew " + words(byResource.keySet()), Urgency.URGENT, RENEW.of(rows.size()), params)) {
-            ends.put(row.text("run_id"), row.instant("expires"));
+            ends.put(row.text("resource"), row.instant("expires"));
         }
         return wanted.stream()
                 .map(each -> byResource.get(each.lease().resource()) == each ? each.lease() : null)
-                .map(lease -> lease == null
-                        ? null
-                        : renewed(lease, ends.get(lease.runId().toString())))
+                .map(lease -> lease == null ? null : renewed(lease, ends.get(lease.resource())))
                 .map(Optional::ofNullable)
                 .toList();
     }

@@ -45,7 +45,8 @@ final class Together<Q, A> {
      * @param operation in words, for what fails
      * @param most how many questions a call has at most
      * @param usual how long a call takes at most, as a rule: whoever has waited so long may make a second one
-     * @param patience how long a question waits for its turn; and how long, beyond that, for the end of a call that somebody else makes
+     * @param patience how long a question waits for its turn after that; and how long, beyond it, for the end of a call that somebody else
+     *     makes
      */
     Together(String operation, int most, Duration usual, Duration patience, Call<Q, A> call) {
         this.operation = operation;
@@ -158,7 +159,7 @@ final class Together<Q, A> {
             all.forEach(each -> each.turn.completeExceptionally(e));
             throw e;
         } finally {
-            leave(); // first of all, so that the next call is on its way while these are told
+            leave(); // before the others are told their answers, so that the next call is on its way meanwhile
         }
         for (int i = 1; i < all.size(); i++) {
             all.get(i).turn.complete(new Turn.Answered<>(answers.get(i)));

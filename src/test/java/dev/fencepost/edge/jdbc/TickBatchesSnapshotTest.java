@@ -220,13 +220,13 @@ class TickBatchesSnapshotTest {
         Map<String, String> renewed = meanwhile(
                 TickBatches.RENEW.ofSeveral(),
                 values,
-                "run_id",
-                "run_id",
+                "resource",
+                "resource",
                 "update lease set expires_at = clock_timestamp() + interval '1 minute' where resource = 'b'",
                 "update lease set expires_at = clock_timestamp() where resource = 'c'",
                 "update lease set fence = 2, run_id = 'other' where resource = 'd'",
                 "update lease set owner = null, run_id = null, expires_at = '-infinity' where resource = 'e'");
-        assertEquals(List.of("run-a", "run-b"), List.copyOf(renewed.keySet()));
+        assertEquals(List.of("a", "b"), List.copyOf(renewed.keySet()));
         assertEquals(
                 List.of(List.of("a"), List.of("b")),
                 database.rows("select resource from lease where expires_at > clock_timestamp() + interval '50 minutes'"

@@ -24,7 +24,7 @@ class UnknownOutcomeIT {
     private static final String OF_COMPLETION = "exit_code =";
 
     private static final String OF_CLAIM = "insert into attempt";
-    private static final String OF_RENEWAL = "with l as materialized";
+    private static final String OF_RENEWAL = "update lease l set expires_at =";
 
     private static final String JOBS = """
             jobs:

@@ -21,8 +21,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Contestants take turns, slice by slice, each round in an order by chance. What a machine gives changes from second to second, so a ratio is of
- * two slices of one round, and the median of the ratios is what counts. The first rounds do not.
+ * Contestants take turns, slice by slice, each round in an order by chance. What a machine gives changes from second to second, so a
+ * ratio is of two slices of one round, and the median of the ratios is what counts. The first rounds do not.
  */
 final class Slices {
 

@@ -130,6 +130,16 @@ class PostgresBatchesTest {
         }
     }
 
+    private static List<Lease> claimed(List<Job> jobs, Slot slot) {
+        return jobs.stream().map(job -> started(start(job, slot, ANNA)).lease()).toList();
+    }
+
+    /** As the store has it. */
+    private static Lease lease(Job job) {
+        return Objects.requireNonNull(
+                Objects.requireNonNull(store.inspect(job.id())).lease());
+    }
+
     private static Lease renewal(Renewal renewal) {
         return assertInstanceOf(Renewal.Renewed.class, renewal).lease();
     }
@@ -218,9 +228,8 @@ class PostgresBatchesTest {
                 job -> renewed(started(starts.get(jobs.indexOf(job))).lease(), Duration.ofHours(3)));
         assertTrue(proxy.roundTrips() - before <= MANY / 4, proxy.roundTrips() - before + " calls to renew");
         for (int i = 0; i < MANY; i++) {
-            LeaseView view = Objects.requireNonNull(store.inspect(jobs.get(i).id()));
-            assertEquals(renewal(renewals.get(i)), view.lease());
-            assertTrue(view.lease().expiresAt().isAfter(store.now().plus(Duration.ofHours(2))));
+            assertEquals(renewal(renewals.get(i)), lease(jobs.get(i)));
+            assertTrue(lease(jobs.get(i)).expiresAt().isAfter(store.now().plus(Duration.ofHours(2))));
         }
         before = proxy.roundTrips();
         List<Completed> completed = atTheSameTime(
@@ -303,9 +312,7 @@ class PostgresBatchesTest {
     void eachCompletionIsJudgedByItself() throws Exception {
         List<Job> jobs = jobs(8);
         Slot slot = Slot.at(store.now());
-        List<Lease> leases = jobs.stream()
-                .map(job -> started(start(job, slot, ANNA)).lease())
-                .toList();
+        List<Lease> leases = claimed(jobs, slot);
         database.sql("update lease set expires_at = clock_timestamp() where resource = " + quoted(jobs.get(2)));
         store.breakLease(jobs.get(3).id(), "by hand");
         database.sql(
@@ -355,9 +362,7 @@ class PostgresBatchesTest {
     void eachRenewalIsJudgedByItself() throws Exception {
         List<Job> jobs = jobs(7);
         Slot slot = Slot.at(store.now());
-        List<Lease> leases = new ArrayList<>(jobs.stream()
-                .map(job -> started(start(job, slot, ANNA)).lease())
-                .toList());
+        List<Lease> leases = new ArrayList<>(claimed(jobs, slot));
         database.sql("update lease set expires_at = clock_timestamp() where resource = " + quoted(jobs.get(1)));
         store.breakLease(jobs.get(2).id(), "by hand");
         leases.set(
@@ -414,9 +419,7 @@ class PostgresBatchesTest {
     void aLeaseThatIsLockedMakesNobodyElseWaitForItsRenewal() throws Exception {
         List<Job> jobs = jobs(6);
         Slot slot = Slot.at(store.now());
-        List<Lease> leases = jobs.stream()
-                .map(job -> started(start(job, slot, ANNA)).lease())
-                .toList();
+        List<Lease> leases = claimed(jobs, slot);
         try (Connection connection = database.connect();
                 Statement statement = connection.createStatement()) {
             connection.setAutoCommit(false);
@@ -436,12 +439,9 @@ class PostgresBatchesTest {
             List<Lease> renewed =
                     renewals.stream().map(each -> renewal(answer(each))).toList();
             connection.commit();
-            assertEquals(
-                    view(renewal(answer(locked))), store.inspect(jobs.get(4).id()));
+            assertEquals(renewal(answer(locked)), lease(jobs.get(4)));
             for (int i = 0; i < others.size(); i++) {
-                assertEquals(
-                        view(renewed.get(i)),
-                        store.inspect(jobs.get(others.get(i)).id()));
+                assertEquals(renewed.get(i), lease(jobs.get(others.get(i))));
             }
         }
     }
@@ -450,26 +450,12 @@ class PostgresBatchesTest {
         return threads.submit(() -> store.renew(lease, Duration.ofHours(3)));
     }
 
-    private static LeaseView view(Lease lease) {
-        return new LeaseView(
-                lease.resource(),
-                lease.fence().value(),
-                LeaseView.State.LIVE,
-                lease.owner(),
-                lease.runId(),
-                lease.slotKey(),
-                lease.grantedAt(),
-                lease.expiresAt());
-    }
-
     /** What is urgent may take a second and a half. The first one goes alone, and meanwhile the others wait and then go together. */
     @Test
     void whatTakesTooLongTogetherIsDoneOneByOne() throws Exception {
         List<Job> jobs = jobs(5);
         Slot slot = Slot.at(store.now());
-        List<Lease> leases = jobs.stream()
-                .map(job -> started(start(job, slot, ANNA)).lease())
-                .toList();
+        List<Lease> leases = claimed(jobs, slot);
         database.sql(
                 "create function slow() returns trigger language plpgsql as $$ begin"
                         + " perform pg_sleep(0.6); return new; end $$",

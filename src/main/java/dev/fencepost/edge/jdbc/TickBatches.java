@@ -342,8 +342,9 @@ final class TickBatches {
             ends.put(row.text("resource"), row.instant("expires"));
         }
         return wanted.stream()
-                .map(each -> byResource.get(each.lease().resource()) == each ? each.lease() : null)
-                .map(lease -> lease == null ? null : renewed(lease, ends.get(lease.resource())))
+                .map(each -> byResource.get(each.lease().resource()) == each
+                        ? renewed(each.lease(), ends.get(each.lease().resource()))
+                        : null)
                 .map(Optional::ofNullable)
                 .toList();
     }
